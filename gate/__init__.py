@@ -1,0 +1,1 @@
+"""The gate: the trusted base that decides what comes into force."""

@@ -1,0 +1,1 @@
+"""The contract: the files, knobs and records that everyone may rely on."""

@@ -1,0 +1,1 @@
+"""The rules a change must satisfy, one per file."""

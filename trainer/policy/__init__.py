@@ -1,0 +1,1 @@
+"""The policy: models, chat templates and samplers."""

@@ -1,0 +1,83 @@
+"""The sampler seam: token ids in, token ids and log-probabilities out.
+
+Two implementations stand behind it: a model in this process (`trainer.policy.local`) and a
+serving engine. A sampler keeps what it has read of a dialogue, so that a turn costs its new
+tokens only; that is its own business, and the caller always passes the whole dialogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class Finish(StrEnum):
+    """Why a completion ended."""
+
+    STOP = "stop"
+    """The policy sampled an end token, which is the completion's last id."""
+    LENGTH = "length"
+    """The limit on new tokens, or the model's context, was reached."""
+    FAILED = "failed"
+    """The engine gave no usable completion; the episode is quarantined."""
+
+
+@dataclass(frozen=True)
+class SampleRequest:
+    """One turn to be written."""
+
+    dialogue: str
+    """Key of the dialogue; its next request must extend the ids of this one and its answer."""
+    ids: Sequence[int]
+    """The whole dialogue so far, prompt first."""
+    max_new_tokens: int
+    seed: int
+    """Belongs to this dialogue and turn, so that a result does not depend on the batch."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One turn as it was sampled."""
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    """Log-probability of each id at the sampling temperature."""
+    finish: Finish
+    policy_version: int
+    """The version of the weights that wrote every one of these tokens."""
+    error: str | None = None
+
+
+class Sampler(Protocol):
+    """Produces completions with log-probabilities for one policy version at a time."""
+
+    @property
+    def policy_version(self) -> int:
+        """The version of the weights in force."""
+        ...
+
+    def sample(
+        self, requests: Sequence[SampleRequest], *, temperature: float, greedy: bool = False
+    ) -> list[Completion]:
+        """Write one turn for each request, in order.
+
+        Args:
+            requests: Dialogues at any turn; each appears at most once.
+            temperature: Divides the logits before the softmax, > 0; top-p and top-k are off.
+            greedy: Take the likeliest token instead of sampling (for evaluation).
+        """
+        ...
+
+    def release(self, dialogues: Sequence[str]) -> None:
+        """Forget what was read of these dialogues; unknown keys are ignored."""
+        ...
+
+    def sync(self, policy_version: int) -> None:
+        """Take the learner's present weights; everything read under older ones is forgotten."""
+        ...
+
+    def close(self) -> None:
+        """Give back processes, ports and memory."""
+        ...

@@ -1,0 +1,1 @@
+"""PPO with a learned critic: numerics as pure functions, and the learner."""

@@ -1,0 +1,1 @@
+"""Rollouts: policy, users and worlds brought together into episodes."""
