@@ -1,0 +1,193 @@
+"""Records: what a run writes down, declared once, field by field.
+
+The trainer writes these records, the gate and the skill read them, and `docs/records.md` is made
+from the declarations here. A field that depends on the clock is marked so: two runs of the same
+seed and edits agree in every other field. Nothing here knows how the numbers come about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from typing import Any
+
+
+def told(sentence: str, *, unit: str = "", clock: bool = False, default: Any = MISSING) -> Any:
+    """Declare one field of a record.
+
+    Args:
+        sentence: What the field means.
+        unit: Its unit; empty where it has none.
+        clock: True when the value depends on the machine's speed or time of day.
+        default: The value of a record that was written before the field existed.
+    """
+    metadata = {"sentence": sentence, "unit": unit, "clock": clock}
+    if default is MISSING:
+        return field(metadata=metadata)
+    if isinstance(default, (dict, list)):
+        return field(metadata=metadata, default_factory=type(default))
+    return field(metadata=metadata, default=default)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRecord:
+    """One training step, a line of `steps.jsonl`."""
+
+    step: int = told("Number of the step; the first is 1.")
+    revision: int = told("Revision of knobs and worlds in force during the whole step.")
+    knobs_digest: str = told("Digest of the knob values in force.")
+    policy_version: int = told("Version of the policy that sampled the episodes.")
+    started: int = told("Episodes started.", unit="episodes")
+    finished: int = told("Episodes that count and are trained on.", unit="episodes")
+    quarantined: int = told("Episodes that the infrastructure spoiled.", unit="episodes")
+    dropped: int = told("Episodes without any token of the policy.", unit="episodes")
+    stop_reasons: Mapping[str, int] = told("Episodes by stop reason.", unit="episodes")
+    success: float | None = told("Mean success of finished episodes; null without any.")
+    success_by_arm: Mapping[str, float] = told("Mean success by who played the user.")
+    episodes_by_arm: Mapping[str, int] = told("Finished episodes by arm.", unit="episodes")
+    success_by_world: Mapping[str, float] = told("Mean success by world.")
+    reward: float | None = told("Mean total reward of finished episodes.")
+    task_reward: float | None = told("Mean reward by the verifier.")
+    shaping_reward: float | None = told("Mean reward by shaping rules and floors.")
+    reward_by_rule: Mapping[str, float] = told("Mean reward per finished episode by rule.")
+    metrics: Mapping[str, float] = told("Means of the worlds' own numbers, as `world.metric`.")
+    agent_turns: float | None = told("Mean agent turns per finished episode.", unit="turns")
+    facts_revealed: float | None = told("Mean facts disclosed per finished episode.", unit="facts")
+    max_reply_chars: int = told("Longest reply of a user in the step.", unit="characters")
+    action_tokens: int = told("Tokens that the policy wrote.", unit="tokens")
+    total_tokens: int = told("Tokens of all dialogues.", unit="tokens")
+    learner: Mapping[str, float] = told(
+        "What the update measured: losses, entropy, KL, clip fraction, explained variance, "
+        "gradient norms, the learning rates that the optimizers really used."
+    )
+    updated: bool = told("False when no finished episode was left to learn from.")
+    params_digest: str = told("Digest of the policy's parameters after the step.")
+    rollout_s: float = told("Time of the rollout.", unit="seconds", clock=True)
+    sample_s: float = told("Part of it in the sampler.", unit="seconds", clock=True)
+    world_s: float = told("Part of it waiting for worlds.", unit="seconds", clock=True)
+    user_s: float = told("Part of it waiting for users.", unit="seconds", clock=True)
+    score_s: float = told("Time of scoring the batch.", unit="seconds", clock=True)
+    learn_s: float = told("Time of the gradient steps.", unit="seconds", clock=True)
+    step_s: float = told("Time of the whole step.", unit="seconds", clock=True)
+    time: float = told("When the step ended.", unit="seconds since 1970", clock=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventRecord:
+    """Something worth knowing, a line of `events.jsonl`."""
+
+    kind: str = told("One of the kinds below.")
+    step: int = told("Step in which it happened; 0 before the first.")
+    detail: Mapping[str, Any] = told("What belongs to the kind, such as the episode and reason.")
+    time: float = told("When it was written.", unit="seconds since 1970", clock=True)
+
+
+EVENT_KINDS: Mapping[str, str] = {
+    "run_started": "A run was launched.",
+    "run_resumed": "A run went on from a checkpoint; says which, and what was replayed.",
+    "run_finished": "A run reached its last step or was asked to stop.",
+    "quarantined": "An episode was spoilt by the infrastructure; says which and why.",
+    "dropped": "An episode held no token of the policy.",
+    "user_failed": "A user engine had no answer within its deadline and retries.",
+    "knob_adopted": "An edit of knob files came into force.",
+    "knob_refused": "An edit was refused; the values before it stay in force.",
+    "knob_vanished": "A knob file cannot be read; the last good values stay in force.",
+    "resume_difference": "Disk, ledger and checkpoint disagree; says which won.",
+    "checkpoint": "A checkpoint was written.",
+    "checkpoint_rejected": "A checkpoint is incomplete or damaged and was not used.",
+    "disk_full": "The disk is full; the run pauses or stops as configured.",
+    "update_failed": "A loss or gradient was not finite; the update was undone.",
+    "no_update": "A step had no finished episode to learn from.",
+    "constant_reward": "The reward had one single value for many steps.",
+}
+"""Every kind of event that a run may write, with its sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeRecord:
+    """One episode, a line of `episodes/NNNNNN.jsonl` (the file's number is the step)."""
+
+    id: str = told("Step and index in the batch, as `000012-05`.")
+    step: int = told("Training step.")
+    task_id: str = told("Task that was played.")
+    world: str = told("World it was played in.")
+    group: str = told("Rollouts of one task in one step share it.")
+    arm: str = told("Who was drawn to play the user: symbolic, noisy or llm.")
+    revision: int = told("Revision under which it started and finished.")
+    policy_version: int = told("Version of the policy that spoke.")
+    seed: int = told("Seed of the episode.")
+    stop: str = told("Why it ended.")
+    outcome: str = told("finished, quarantined or dropped.")
+    success: float | None = told("The verifier's verdict in [0, 1]; null where it failed.")
+    reward: float = told("Sum of all payments.")
+    rewards: list[dict[str, Any]] = told("Payments: rule, value, agent turn.")
+    metrics: Mapping[str, float] = told("The world's own numbers.")
+    turns: list[dict[str, Any]] = told(
+        "Turns: speaker, text, agent turn, voice of the user, facts revealed, events of the "
+        "world, and what is private to the user's side."
+    )
+    num_tokens: int = told("Tokens of the dialogue.", unit="tokens")
+    num_action_tokens: int = told("Tokens that the policy wrote.", unit="tokens")
+    error: str | None = told("What broke, when something did.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusRecord:
+    """The observed state of a run, `status.json`, replaced whole at every step."""
+
+    run: str = told("Id of the run.")
+    phase: str = told("starting, warm_start, training, paused, finished, stopped or failed.")
+    stage: str = told("What the process is doing now: knobs, rollout, learn, record, checkpoint.")
+    step: int = told("Last finished step.")
+    total_steps: int = told("Step at which the run ends, as in force.")
+    revision: int = told("Revision in force.")
+    refused: list[dict[str, Any]] = told(
+        "Why the knob files on disk are not in force: file, line, column, value, limit, next step."
+    )
+    warnings: list[dict[str, Any]] = told("What is in force but doubtful.")
+    in_force_since: Mapping[str, int] = told("Step since which each changed knob is in force.")
+    health: Mapping[str, Any] = told(
+        "Numbers that tell trouble: quarantined share, failed saves, steps without an update."
+    )
+    not_protected: list[str] = told("What is not protected here, each in a sentence.")
+    pid: int = told("Process id of the trainer.", clock=True)
+    heartbeat: float = told("When this was written.", unit="seconds since 1970", clock=True)
+
+
+RECORDS: Mapping[str, type] = {
+    "steps.jsonl": StepRecord,
+    "events.jsonl": EventRecord,
+    "episodes/NNNNNN.jsonl": EpisodeRecord,
+    "status.json": StatusRecord,
+}
+"""Every kind of record by the file that holds it."""
+
+
+def to_json(record: Any) -> dict[str, Any]:
+    """Return a record as plain JSON values, in the order of its declaration."""
+    return asdict(record)
+
+
+def without_clock(kind: type, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a record that two runs of the same seed and edits share."""
+    clock = {entry.name for entry in fields(kind) if entry.metadata.get("clock")}
+    return {name: value for name, value in record.items() if name not in clock}
+
+
+def markdown() -> str:
+    """Return the tables of `docs/records.md`: file, field, type, unit and meaning."""
+    parts: list[str] = []
+    for name, kind in RECORDS.items():
+        promise = (kind.__doc__ or "").strip().splitlines()[0]
+        parts.append(f"## `{name}`\n\n{promise}\n")
+        parts.append("| field | type | unit | meaning |\n|---|---|---|---|")
+        for entry in fields(kind):
+            unit = entry.metadata["unit"] + (" (clock)" if entry.metadata["clock"] else "")
+            written = str(entry.type).replace("|", "\\|")
+            parts.append(f"| `{entry.name}` | {written} | {unit} | {entry.metadata['sentence']} |")
+        parts.append("")
+        if kind is EventRecord:
+            parts.append("| kind of event | meaning |\n|---|---|")
+            parts += [f"| `{kind_}` | {sentence} |" for kind_, sentence in EVENT_KINDS.items()]
+            parts.append("")
+    return "\n".join(parts)
