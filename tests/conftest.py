@@ -1,0 +1,57 @@
+"""What every test may rely on: one torch thread, real data by path, a run directory of its own.
+
+Nothing here imports torch, so tests that need no tensors stay as fast as they look.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> Iterator[None]:
+    """Hold torch, where a test has imported it, to one thread.
+
+    Two spinning threads on shared cores cost up to twenty times the time, and a sum split over
+    threads may round differently.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+    yield
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The root of the repository under test."""
+    return CHECKOUT
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """The directory of real data sets: `$EAU_TEST_DATA`, else `../shared/data`; skips without."""
+    named = os.environ.get("EAU_TEST_DATA")
+    path = Path(named) if named else CHECKOUT.parent / "shared" / "data"
+    if not path.is_dir():
+        pytest.skip(f"no real data at {path}; set EAU_TEST_DATA to the directory that holds it")
+    return path
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    """An empty run directory, below a `runs/` of the test's own."""
+    path = tmp_path / "runs" / "test-run"
+    path.mkdir(parents=True)
+    return path
