@@ -1,0 +1,253 @@
+"""Revisions: changes to a run's files that come into force as a whole or not at all.
+
+One transaction under the run's lock: all new contents are staged, the ledger's `intent` line
+names them by digest, the files are renamed into place, and the `committed` line ends it. Until
+the intent is on the disk nothing happened; from then on `recover` finishes what a crash cut
+short, so that a reader sees the old revision or the new one. Whether a change is a good one is
+for `gate.rules`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gate.contract import files, knobs, ledger
+from gate.contract.findings import Finding, Refused, Severity
+from gate.contract.ledger import Author, EntryKind, Revision, RevisionKind
+from gate.contract.paths import OutsideRoot, RunPaths, inside
+
+Checkpoint = Callable[[str], None]
+"""Told the name of each write once it is done; a test may end the process there."""
+
+
+def unobserved(_: str) -> None:
+    """Let every write pass: what a transaction does outside tests."""
+
+
+def launch(
+    run: RunPaths,
+    contents: Mapping[str, bytes],
+    values: knobs.Knobs,
+    *,
+    author: Author,
+    reason: str,
+    now: float,
+) -> Revision:
+    """Write revision 0: a run's first knob files and the line that begins its ledger.
+
+    Args:
+        run: The run; its directory exists.
+        contents: The bytes of each file by its path within the run, as `knobs/user.yaml`.
+        values: The knobs that those files hold.
+        author: Who launched the run.
+        reason: Why, in a sentence.
+        now: Seconds since 1970.
+
+    Raises:
+        ValueError: if the run has a ledger with a launch already; nothing is written.
+        DiskFull: if there is no room.
+    """
+    with files.run_lock(run.root, purpose="the launch"):
+        if ledger.last_entry(run.ledger) is not None:
+            raise ValueError(f"{run.ledger} has begun already; resume the run, or start another")
+        written: list[dict[str, Any]] = []
+        for name, data in contents.items():
+            target = _target(run, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            files.write_whole(target, data)
+            written.append({"path": name, "digest": files.content_digest(data)})
+        body = {
+            "revision": 0,
+            "origin": str(RevisionKind.LAUNCH),
+            "author": str(author),
+            "reason": reason,
+            "knobs": values.to_json(),
+            "files": written,
+        }
+        ledger.append(run.ledger, EntryKind.LAUNCH, body, step=0, now=now)
+        return ledger.revisions(run.ledger)[-1]
+
+
+def commit(
+    run: RunPaths,
+    contents: Mapping[str, bytes],
+    *,
+    author: Author,
+    reason: str,
+    kind: RevisionKind,
+    changes: Sequence[knobs.KnobChange],
+    step: int,
+    now: float,
+    in_place: Mapping[str, str] | None = None,
+    checkpoint: Checkpoint = unobserved,
+) -> Revision:
+    """Bring one revision into force, or leave everything as it was.
+
+    Args:
+        run: The run.
+        contents: The new bytes of each file to write, by its path within the run.
+        author: Who wants it.
+        reason: Why, in a sentence; empty where nobody said.
+        kind: By which door it came.
+        changes: The knobs that move, old and new.
+        step: The first training step under it.
+        now: Seconds since 1970.
+        in_place: Files that hold their new bytes already, as a person's save does: the sha256 of
+            each by path. They are never written.
+        checkpoint: Told each write by name.
+
+    Raises:
+        Refused: if a file to write was edited and nobody has looked at the edit yet, or is a
+            link; nothing is written.
+        OutsideRoot: if a path leads out of the run.
+        DiskFull: if there is no room; the transaction can be recovered or never began.
+        LockBusy: if another process keeps the run's lock.
+    """
+    with files.run_lock(run.root, purpose=f"a revision ({kind})"):
+        recover(run, now=now)
+        history = ledger.revisions(run.ledger)
+        _refuse_unseen(run, contents, ledger.file_digests(history))
+        number = ledger.next_revision(run.ledger)
+        written = _stage(run, number, contents, checkpoint)
+        written += [{"path": name, "digest": digest} for name, digest in (in_place or {}).items()]
+        body = {
+            "revision": number,
+            "base": history[-1].number,
+            "origin": str(kind),
+            "author": str(author),
+            "reason": reason,
+            "changes": [change.to_json() for change in changes],
+            "files": written,
+        }
+        ledger.append(run.ledger, EntryKind.INTENT, body, step=step, now=now)
+        checkpoint("intent")
+        recover(run, now=now, checkpoint=checkpoint)
+        return ledger.revisions(run.ledger)[-1]
+
+
+def recover(run: RunPaths, *, now: float, checkpoint: Checkpoint = unobserved) -> Revision | None:
+    """Finish a revision that was interrupted after its intent; drop one that had none.
+
+    A file that somebody edited in between is left alone: the next step boundary looks at it as
+    at any edit.
+
+    Args:
+        run: The run.
+        now: Seconds since 1970.
+        checkpoint: Told each write by name.
+
+    Returns:
+        The revision that came into force by this call; None if there was none to finish, or what
+        it would have written is lost and the ledger now says so.
+    """
+    with files.run_lock(run.root, purpose="recovery"):
+        entry = ledger.pending(run.ledger)
+        if entry is None:
+            _clear_staging(run)
+            return None
+        outcome, left = _roll_forward(run, entry.body["files"], checkpoint)
+        body: dict[str, Any] = {"revision": entry.body["revision"]}
+        if left:
+            body["left"] = left
+        ledger.append(run.ledger, outcome, body, step=entry.step, now=now)
+        checkpoint(str(outcome))
+        _clear_staging(run)
+        checkpoint("cleared")
+        if outcome is EntryKind.ABANDONED:
+            return None
+        return ledger.revisions(run.ledger)[-1]
+
+
+def digest_of(path: Path) -> str | None:
+    """Return the sha256 of a file, links followed; None if it is not there or not a file."""
+    try:
+        return files.content_digest(path.read_bytes()) if path.is_file() else None
+    except FileNotFoundError:
+        return None
+
+
+def _target(run: RunPaths, name: str) -> Path:
+    # The last part is not followed: a rename replaces a link, it does not write through it.
+    relative = Path(name)
+    if relative.is_absolute() or relative.name in ("", ".."):
+        raise OutsideRoot(f"{name!r} names no file inside {run.root}; give a relative path")
+    return inside(run.root, relative.parent) / relative.name
+
+
+def _refuse_unseen(run: RunPaths, contents: Mapping[str, bytes], seen: Mapping[str, str]) -> None:
+    findings: list[Finding] = []
+    for name in contents:
+        target = _target(run, name)
+        if target.is_symlink():
+            message = f"{name} is a link to {os.readlink(target)}, and writing would replace it."
+            step = "Edit the file it leads to; the run follows the link."
+        elif digest_of(target) != seen.get(name):
+            message = f"{name} is not what the run last adopted: an edit of it was not taken up."
+            step = "Wait for the next step, or mend the file, and then try again."
+        else:
+            continue
+        findings.append(Finding("revision.unseen_edit", Severity.ERROR, message, step, file=name))
+    if findings:
+        raise Refused(findings)
+
+
+def _stage(
+    run: RunPaths, number: int, contents: Mapping[str, bytes], checkpoint: Checkpoint
+) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = []
+    directory = run.staging / f"{number:06d}"
+    if contents:
+        with files.room_for(directory):
+            directory.mkdir(parents=True)
+        files.sync_directory(run.root)
+        files.sync_directory(run.staging)
+        checkpoint("staging")
+    for index, (name, data) in enumerate(contents.items()):
+        target = _target(run, name)
+        staged = directory / f"{index:02d}-{target.name}"
+        files.write_whole(staged, data, like=target)
+        checkpoint(f"staged {name}")
+        written.append(
+            {
+                "path": name,
+                "digest": files.content_digest(data),
+                "was": digest_of(target),
+                "staged": str(staged.relative_to(run.root)),
+            }
+        )
+    return written
+
+
+def _roll_forward(
+    run: RunPaths, written: Sequence[Mapping[str, Any]], checkpoint: Checkpoint
+) -> tuple[EntryKind, list[str]]:
+    moves: list[tuple[Path, Path, str]] = []
+    left: list[str] = []
+    for record in written:
+        if "staged" not in record:
+            continue
+        target, staged = _target(run, record["path"]), inside(run.root, record["staged"])
+        current = digest_of(target)
+        if current == record["digest"]:
+            continue
+        if current != record["was"]:
+            left.append(record["path"])
+        elif digest_of(staged) != record["digest"]:
+            return EntryKind.ABANDONED, [record["path"]]
+        else:
+            moves.append((staged, target, record["path"]))
+    for staged, target, name in moves:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(staged, target)
+        files.sync_directory(target.parent)
+        checkpoint(f"renamed {name}")
+    return EntryKind.COMMITTED, left
+
+
+def _clear_staging(run: RunPaths) -> None:
+    if run.staging.exists():
+        shutil.rmtree(run.staging)
