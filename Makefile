@@ -20,7 +20,7 @@ export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo study test kill check format bench docs clean
+.PHONY: help install demo study test kill coverage check format bench docs clean
 
 help: ## Show the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -49,6 +49,10 @@ test: $(INSTALLED) ## Run the tests (no GPU, no network)
 
 kill: $(INSTALLED) ## Kill runs with SIGKILL and resume them, EAU_KILLS times (20)
 	EAU_KILLS=$${EAU_KILLS:-20} $(PY) -m pytest -m kill
+
+coverage: $(INSTALLED) ## Show which branches of the gate no test takes
+	$(PY) -m coverage run -m pytest tests/contract tests/gate
+	$(PY) -m coverage report --include 'gate/*' --show-missing
 
 # pyright runs on node. A node on the PATH is used as it is; without one, pyright would fetch node
 # from outside the package index, so the wheel that carries it is installed instead (200 MB).
