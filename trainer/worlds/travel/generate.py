@@ -141,8 +141,8 @@ def _aspect(aspect: str, num_wishes: int, small: bool, rng: random.Random) -> di
     if small:
         topics = list(content.SMALL_TOPICS[aspect])
     else:
-        # One topic without a wish is listed too where a third wish does not already crowd
-        # the dialogue: asking for it costs a turn and reveals nothing.
+        # Where there are two wishes, one topic is listed without a wish: asking for it costs
+        # a turn and reveals nothing.
         topics = rng.sample(list(content.TOPICS[aspect]), 3)
     grid = [rng.sample(content.values(aspect, topic), 2) for topic in topics]
     wanted = {
@@ -151,7 +151,7 @@ def _aspect(aspect: str, num_wishes: int, small: bool, rng: random.Random) -> di
     }
     wanted = {topic: wanted[topic] for topic in topics if topic in wanted}
     options = _options(aspect, topics, grid, small, rng)
-    noise = [] if small else [_incomplete(options.pop(), rng) for _ in range(2)]
+    noise = [] if small else [_incomplete(options.pop(), [*wanted, "cost"], rng) for _ in range(2)]
     correct = [
         option
         for option in options
@@ -191,8 +191,9 @@ def _options(
     ]
 
 
-def _incomplete(option: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    missing = rng.choice([key for key in option if key != "id"])
+def _incomplete(option: dict[str, Any], keys: list[str], rng: random.Random) -> dict[str, Any]:
+    """Return an option without one of the fields that would show that it is the best."""
+    missing = rng.choice(keys)
     return {key: value for key, value in option.items() if key != missing}
 
 
