@@ -1,0 +1,238 @@
+"""The strict part of YAML that a knob file may use, as a tree in which each part knows its place.
+
+No anchors, aliases, merge keys, tags or directives, at most eight levels: nothing in a file can
+expand, refer or run. Scalars are read by YAML 1.2's core rules, except that `1e-5` is a number
+whether it has a point or not, and that a number with a leading zero is text (YAML 1.1 and 1.2
+disagree on it). This module knows nothing about knobs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+DEEPEST = 8
+"""Levels of nesting; the deepest valid knob file needs five."""
+
+LONGEST_NUMBER = 64
+"""Characters of a number; a longer one is text, and so refused where a number belongs."""
+
+
+class Place(NamedTuple):
+    """A point in a text, counted in characters without a leading byte order mark."""
+
+    line: int
+    """From 1."""
+    column: int
+    """From 1."""
+    index: int
+    """From 0, from the start of the text."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A single value."""
+
+    value: Any
+    """The JSON value it stands for: str, int, float (nan and inf included), bool or None."""
+    text: str
+    """Its characters, without quotes."""
+    plain: bool
+    """False when it is quoted or a block of text."""
+    start: Place
+    end: Place
+    flow: bool = False
+    """True within brackets or braces."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """A map, in the order of the file; a key may stand there twice."""
+
+    pairs: tuple[tuple[Scalar, Node], ...]
+    start: Place
+    end: Place
+    flow: bool
+    """True when it is written in braces."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list."""
+
+    nodes: tuple[Node, ...]
+    start: Place
+    end: Place
+    flow: bool
+    """True when it is written in brackets."""
+
+
+Node = Scalar | Entries | Items
+
+
+class Unreadable(Exception):
+    """A text that is not YAML, or uses a part of YAML that knob files do without."""
+
+    def __init__(self, message: str, next_step: str, line: int, column: int) -> None:
+        """Keep what is wrong, what to do, and where."""
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+        self.line = line
+        self.column = column
+
+
+def read(text: str) -> Node | None:
+    """Return the tree of one document; None when it holds nothing but comments.
+
+    Raises:
+        Unreadable: at the first part that is no YAML, or not of the strict part.
+    """
+    events = _events(text)
+    root: Node | None = None
+    for event in events:
+        if isinstance(event, DocumentStartEvent):
+            _refuse_directives(event)
+            if root is not None:
+                raise _unreadable(
+                    event, "A second YAML document begins here.", "Keep one document per file."
+                )
+        elif isinstance(event, NodeEvent):
+            root = _node(event, events, depth=0, flow=False)
+        elif isinstance(event, StreamEndEvent):
+            break
+    return root
+
+
+def _events(text: str) -> Iterator[Event]:
+    parser = YAML(typ="safe", pure=True)
+    try:
+        yield from cast("Iterator[Event]", cast("Any", parser).parse(text))
+    except MarkedYAMLError as error:
+        mark = cast("Any", error.problem_mark or error.context_mark)
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        raise Unreadable(
+            f"This is no valid YAML: {said}.",
+            "Compare the line with its neighbours: each is `name: value`, indented with spaces.",
+            mark.line + 1,
+            mark.column + 1,
+        ) from error
+    except YAMLError as error:
+        raise Unreadable(f"This is no valid YAML: {error}.", "Rewrite the file.", 1, 1) from error
+
+
+def _node(event: Event, events: Iterator[Event], *, depth: int, flow: bool) -> Node:
+    _refuse_references(event)
+    if depth > DEEPEST:
+        raise _unreadable(
+            event,
+            f"This is nested more than {DEEPEST} levels deep.",
+            "No knob needs that: compare the file with the starting set in knobs/.",
+        )
+    start = _place(cast("Any", event).start_mark)
+    if isinstance(event, ScalarEvent):
+        plain = not event.style
+        value = resolve(event.value) if plain else event.value
+        end = _place(cast("Any", event).end_mark)
+        return Scalar(value, event.value, plain, start, end, flow)
+    inside = flow or bool(cast("Any", event).flow_style)
+    if isinstance(event, SequenceStartEvent):
+        nodes: list[Node] = []
+        for part in events:
+            if isinstance(part, SequenceEndEvent):
+                return Items(tuple(nodes), start, _place(cast("Any", part).end_mark), inside)
+            nodes.append(_node(part, events, depth=depth + 1, flow=inside))
+    pairs: list[tuple[Scalar, Node]] = []
+    for part in events:
+        if not isinstance(part, NodeEvent):
+            return Entries(tuple(pairs), start, _place(cast("Any", part).end_mark), inside)
+        key = _key(part, events, depth=depth + 1)
+        pairs.append((key, _node(next(events), events, depth=depth + 1, flow=inside)))
+    raise AssertionError("a parser always closes what it opened")
+
+
+def _key(event: Event, events: Iterator[Event], *, depth: int) -> Scalar:
+    key = _node(event, events, depth=depth, flow=False)
+    if not isinstance(key, Scalar):
+        raise _unreadable(
+            event,
+            "A map or list stands where a name belongs.",
+            "Write `name: value`; a text that begins with { or [ needs quotes.",
+        )
+    if key.plain and key.text == "<<":
+        raise _unreadable(
+            event, "Merge keys (<<) have no place in a knob file.", "Write each value out."
+        )
+    return key
+
+
+def _refuse_references(event: Event) -> None:
+    if isinstance(event, AliasEvent):
+        name = cast("Any", event).anchor
+        raise _unreadable(
+            event, f"The alias *{name} has no place in a knob file.", "Write the value out."
+        )
+    anchor, tag = cast("Any", event).anchor, cast("Any", event).tag
+    if anchor is not None:
+        raise _unreadable(
+            event, f"The anchor &{anchor} has no place in a knob file.", "Write each value out."
+        )
+    if tag is not None:
+        raise _unreadable(
+            event,
+            f"The tag {tag} has no place in a knob file; nothing was built or run for it.",
+            "Write the plain value.",
+        )
+
+
+def _refuse_directives(event: DocumentStartEvent) -> None:
+    if event.version is not None or event.tags:
+        raise _unreadable(event, "A % directive has no place in a knob file.", "Remove the line.")
+
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
+_FLOAT = re.compile(r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+
+
+def resolve(text: str) -> Any:
+    """Return the JSON value that an unquoted text stands for."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) > LONGEST_NUMBER:
+        return text
+    if _INTEGER.match(text):
+        return int(text)
+    return float(text) if _FLOAT.match(text) else text
+
+
+def _place(mark: Any) -> Place:
+    return Place(mark.line + 1, mark.column + 1, mark.index)
+
+
+def _unreadable(event: Event, message: str, next_step: str) -> Unreadable:
+    place = _place(cast("Any", event).start_mark)
+    return Unreadable(message, next_step, place.line, place.column)
