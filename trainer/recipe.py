@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from trainer.ppo.learner import LearnConfig
+from trainer.rollout.config import RolloutConfig
 
 
 @dataclass(frozen=True)
@@ -102,21 +103,6 @@ class UsersConfig:
     endpoint: EndpointConfig = EndpointConfig()
     local_path: str | None = None
     """Directory of the chat model that plays a `local` user; null for SmolLM2."""
-
-
-@dataclass(frozen=True)
-class RolloutConfig:
-    """How episodes are gathered."""
-
-    dialogues_per_step: int = 32
-    group_size: int = 1
-    """Rollouts of one task in a step; critic-free methods need more than one."""
-    max_new_tokens: int = 32
-    """Tokens the policy may write in a turn."""
-    context_tokens: int = 1024
-    """Tokens a dialogue may hold; reaching it ends the episode as truncated."""
-    max_malformed: int = 3
-    """Malformed actions in a row that end an episode."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,169 @@
+"""Assembling a run: policy, learner, sampler, users and worlds made from a recipe.
+
+One place knows which implementation stands behind each seam; everyone else gets them passed in.
+This module knows nothing about steps or records.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from transformers.utils import logging as transformers_logging
+
+from trainer import demonstrations, seeds
+from trainer.episode import Voice
+from trainer.policy import build, tokenizer, warmstart
+from trainer.policy.build import Policy
+from trainer.policy.local import LocalSampler
+from trainer.policy.local_chat import LocalChatModel
+from trainer.policy.sampler import Sampler
+from trainer.ppo.learner import Learner
+from trainer.ppo.torch_learner import TorchLearner
+from trainer.recipe import PolicyConfig, RunConfig
+from trainer.rollout.collect import Scene
+from trainer.users.endpoint import EndpointModel
+from trainer.users.llm import LLMUser
+from trainer.users.noisy import NoisyUser
+from trainer.users.rules import load_rules
+from trainer.users.seam import UserEngine
+from trainer.users.symbolic import SymbolicUser
+from trainer.worlds.host import WorldHost
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eau"
+
+Report = Callable[[str, int, int], None]
+"""Told about slow work: what it is, how much is done, how much there is."""
+
+
+def quiet() -> None:
+    """Keep torch to one thread and transformers to errors, for the whole process.
+
+    Two spinning OpenMP threads on a shared machine were measured up to twenty times slower.
+    """
+    torch.set_num_threads(1)
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+
+
+def new_policy(
+    config: RunConfig, dialogues: list[demonstrations.Dialogue], report: Report
+) -> Policy:
+    """Return the policy that a new run starts from.
+
+    Args:
+        config: The recipe.
+        dialogues: Demonstrations; a small model learns its vocabulary and its start from them.
+        report: Told about the warm start.
+    """
+    if config.policy.kind != "small":
+        return build.load_policy(_directory(config.policy), dtype=config.policy.dtype)
+    size = asdict(config.policy.size)
+    vocab_size = size.pop("vocab_size")
+    texts = [text for system, turns in dialogues for text in (system, *(t for _, t in turns))]
+    tokens = tokenizer.train_tokenizer(texts, vocab_size=vocab_size)
+    seed = seeds.derive(config.seed, "policy")
+    model = build.small_qwen3(len(tokens), seed=seed, **size)
+    policy = build.as_policy(model, tokens, name=f"small-{config.name}")
+    warm = config.policy.warm_start
+    if warm is not None:
+        warmstart.warm_start(
+            policy,
+            dialogues,
+            warmstart.WarmStartConfig(
+                steps=warm.steps, tokens_per_batch=warm.tokens_per_batch, lr=warm.lr, seed=seed
+            ),
+            progress=lambda done, loss: report("warm start", done, warm.steps),
+        )
+    return policy
+
+
+def saved_policy(config: RunConfig, checkpoint: Path) -> Policy:
+    """Return the policy of a checkpoint, with the weights that the learner saved."""
+    return build.load_policy(checkpoint / "policy", dtype=config.policy.dtype)
+
+
+def make_learner(config: RunConfig, policy: Policy, *, checkpoint: Path | None) -> Learner:
+    """Return the learner of a policy, as it was at a checkpoint if one is given."""
+    learner = TorchLearner(
+        policy.model, config.learner, seed=seeds.derive(config.seed, "learner")
+    )
+    if checkpoint is not None:
+        learner.load(checkpoint / "learner")
+    return learner
+
+
+def make_sampler(config: RunConfig, policy: Policy, learner_version: int) -> Sampler:
+    """Return the sampler that shares the learner's weights."""
+    sampler = LocalSampler(
+        policy.model,
+        stop_ids=policy.chat.stop_ids,
+        max_dialogues=config.rollout.dialogues_per_step,
+        max_tokens=config.rollout.context_tokens,
+    )
+    sampler.sync(learner_version)
+    return sampler
+
+
+def make_users(config: RunConfig, world_root: Path) -> tuple[Mapping[Voice, UserEngine], Voice]:
+    """Return the user engines by voice, and the voice beside the symbolic one.
+
+    Args:
+        config: The recipe.
+        world_root: Folder of the worlds of one revision; each holds `user.yaml`.
+    """
+    rules = {world: load_rules(world_root / world / "user.yaml") for world in config.worlds}
+    symbolic = SymbolicUser(rules)
+    engines: dict[Voice, UserEngine] = {Voice.SYMBOLIC: symbolic}
+    users = config.users
+    if users.other == "noisy":
+        engines[Voice.NOISY] = NoisyUser(symbolic, users.noise)
+        return engines, Voice.NOISY
+    if users.other == "llm":
+        engines[Voice.LLM] = LLMUser(EndpointModel(users.endpoint))
+    else:
+        directory = Path(users.local_path) if users.local_path else build.smollm2(CACHE)
+        engines[Voice.LLM] = LLMUser(LocalChatModel(build.load_policy(directory)))
+    return engines, Voice.LLM
+
+
+def make_scene(
+    config: RunConfig,
+    policy: Policy,
+    sampler: Sampler,
+    worlds: WorldHost,
+    world_root: Path,
+    *,
+    greedy: bool = False,
+) -> Scene:
+    """Return everyone who takes part in a rollout."""
+    engines, other = make_users(config, world_root)
+    return Scene(
+        sampler=sampler,
+        chat=policy.chat,
+        worlds=worlds,
+        users=engines,
+        other_voice=other,
+        config=config.rollout,
+        prompt_styles={world: setting.prompt_style for world, setting in config.worlds.items()},
+        temperature=config.learner.temperature,
+        clock=time.monotonic,
+        greedy=greedy,
+    )
+
+
+def make_worlds(config: RunConfig, world_root: Path) -> WorldHost:
+    """Return the host of the worlds' processes; its owner shuts it down."""
+    return WorldHost({world: world_root / world for world in config.worlds})
+
+
+def _directory(config: PolicyConfig) -> Path:
+    if config.kind == "smollm2":
+        return build.smollm2(CACHE)
+    return Path(config.path or "")

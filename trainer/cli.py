@@ -1,0 +1,165 @@
+"""`eau`: train, resume, evaluate and look at runs.
+
+Exit codes: 0 done, 1 a run failed or nothing was found, 2 a recipe, task file, checkpoint or
+argument that cannot be used (nothing was written). This module only reads arguments and prints.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from gate.contract.files import DiskFull
+from gate.contract.findings import Refused
+from trainer import assembly, launch, progress, recipe_file, resume, session, show
+from trainer.checkpoint import CheckpointError
+from trainer.evaluation import EvaluationError
+from trainer.loop import Ending
+
+MISUSE = 2
+UNUSABLE = (
+    recipe_file.RecipeError,
+    launch.LaunchError,
+    resume.ResumeError,
+    CheckpointError,
+    EvaluationError,
+    Refused,
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Co-evolve an agent, its environment and its user while PPO is running.",
+)
+
+Recipe = Annotated[str, typer.Argument(help="A built-in recipe or the path of one.")]
+RunName = Annotated[str, typer.Argument(help="A run's folder, its id, or `latest`.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="a.b=value, over the recipe.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+
+
+@app.command()
+def train(
+    recipe: Recipe = "demo",
+    sets: Sets = None,
+    run_id: Annotated[str | None, typer.Option(help="Name of the run's folder.")] = None,
+    runs: Annotated[Path, typer.Option(help="Folder that holds the runs.")] = launch.RUNS,
+    knobs: Annotated[
+        Path, typer.Option(help="Folder of the starting knob files.")
+    ] = launch.STARTING_KNOBS,
+) -> None:
+    """Train a policy from a recipe, with its knobs live under runs/<id>/knobs/."""
+    console = Console()
+    config = recipe_file.load(recipe, sets or [])
+    planned = launch.plan(
+        config, run_id=run_id or session.new_id(config.name), runs=runs, knob_dir=knobs
+    )
+    console.print(f"run [bold]{planned.root}[/]: edit {planned.root}/knobs/*.yaml at any time")
+    ending = session.start(planned, console)
+    _leave(ending, console, planned.root)
+
+
+@app.command(name="resume")
+def resume_run(run: RunName = "latest", runs: Path = launch.RUNS) -> None:
+    """Go on with a run that was stopped or killed; nothing on file is lost."""
+    console = Console()
+    paths = launch.find_run(run, runs)
+    ending = session.resume(paths, console)
+    _leave(ending, console, paths.root)
+
+
+@app.command()
+def evaluate(
+    run: RunName = "latest",
+    runs: Path = launch.RUNS,
+    checkpoint: Annotated[
+        int | None, typer.Option(help="Step of the checkpoint; the newest by default.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Episodes per task.")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many tasks.")] = None,
+    tasks: Annotated[str | None, typer.Option(help="Shell pattern of task ids.")] = None,
+    greedy: Annotated[bool, typer.Option(help="Take the likeliest token.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."""
+    outcome, path = session.evaluate(
+        launch.find_run(run, runs),
+        checkpoint_step=checkpoint,
+        repeats=repeats,
+        limit=limit,
+        pattern=tasks,
+        greedy=greedy,
+    )
+    if as_json:
+        print(json.dumps(asdict(outcome)))
+        return
+    low, high = outcome.interval
+    Console().print(
+        f"{outcome.policy} version {outcome.policy_version} in {outcome.world}: success "
+        f"{outcome.success} (95% {low:.3f} to {high:.3f}, {outcome.finished} episodes of "
+        f"{outcome.num_tasks} tasks, {outcome.quarantined} quarantined)\n{path}",
+        highlight=False,
+    )
+
+
+@app.command(name="show")
+def show_episodes(
+    run: RunName = "latest",
+    runs: Path = launch.RUNS,
+    episode: Annotated[str | None, typer.Option(help="Id of one episode.")] = None,
+    step: Annotated[int | None, typer.Option(help="Only this step.")] = None,
+    failed: Annotated[bool, typer.Option(help="Only episodes without full success.")] = False,
+    limit: Annotated[int, typer.Option(help="How many at most.")] = 3,
+    as_json: AsJson = False,
+) -> None:
+    """Read dialogues, the newest first, with events, facts revealed and payments."""
+    paths = launch.find_run(run, runs)
+    found = show.episodes(paths, step=step, episode=episode, failed=failed, limit=limit)
+    if not found:
+        print(f"no such episode in {paths.root}; `eau show` without options shows the newest")
+        raise typer.Exit(1)
+    if as_json:
+        for record in found:
+            print(json.dumps(record))
+        return
+    show.show(Console(), found)
+
+
+@app.command()
+def recipes() -> None:
+    """List the built-in recipes."""
+    for name in recipe_file.names():
+        print(name)
+
+
+def _leave(ending: Ending, console: Console, root: Path) -> None:
+    console.print(f"{ending.value}: {root}", highlight=False)
+    raise typer.Exit(1 if ending is Ending.FAILED else 0)
+
+
+def main() -> None:
+    """Run the command line; every expected fault is one message and an exit code."""
+    # Two spinning threads on a shared machine are slower than one (docs/architecture.md).
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    assembly.quiet()
+    try:
+        app()
+    except UNUSABLE as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(MISUSE)
+    except DiskFull as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+__all__ = ["app", "main", "progress"]

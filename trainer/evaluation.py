@@ -1,0 +1,200 @@
+"""Pinned evaluation: the same test whatever training did to knobs, worlds and users.
+
+Episodes are played in revision 0 of the world, under the default knobs, with an evaluation user
+and limits of their own, on tasks that training cannot name. Results never enter a run directory.
+This module knows nothing about training.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gate.contract import files, knobs
+from gate.contract.knobs import Knobs
+from trainer import runlog, seeds
+from trainer.episode import Episode, Outcome
+from trainer.rollout.collect import Rollout, Scene, collect
+from trainer.rollout.schedule import Assignment
+from trainer.task import Task
+
+ROOT_VARIABLE = "EAU_EVAL_ROOT"
+BATCH = 32
+EVALUATION_SEED = 20_260_101
+"""Seeds of evaluation never depend on the run's."""
+
+PINNED_KNOBS: Mapping[str, Mapping[str, Any]] = {
+    "user": {"user_strategy_mix": 1.0},
+    "environment": {"max_steps": 16},
+}
+"""The evaluation user is the symbolic one; everything else is the declared default."""
+
+
+class EvaluationError(ValueError):
+    """An evaluation that cannot be run; the message says what to change."""
+
+
+class Interval(NamedTuple):
+    """A 95% interval of a share."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """What one evaluation measured, and under what."""
+
+    policy: str
+    policy_version: int
+    world: str
+    num_tasks: int
+    repeats: int
+    finished: int
+    quarantined: int
+    success: float | None
+    """Mean of the verifier's verdicts over finished episodes."""
+    interval: Interval
+    """Wilson 95% interval of `success`; over episodes, so repeats of a task count each."""
+    reward: float | None
+    metrics: Mapping[str, float]
+    agent_turns: float | None
+    decoding: str
+    knobs_digest: str
+    world_digest: str
+    tasks_digest: str
+
+
+def root() -> Path:
+    """Return where evaluations are written: `EAU_EVAL_ROOT`, else the user's data directory.
+
+    Raises:
+        EvaluationError: if that place lies inside a run directory.
+    """
+    chosen = os.environ.get(ROOT_VARIABLE)
+    base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    place = Path(chosen) if chosen else base / "eau" / "evaluations"
+    for parent in (place.resolve(), *place.resolve().parents):
+        if (parent / "run.yaml").is_file():
+            raise EvaluationError(
+                f"{place} lies inside the run {parent}; evaluation output never enters a run: "
+                f"set {ROOT_VARIABLE} to another place"
+            )
+    return place
+
+
+def pinned_knobs(worlds: Sequence[str]) -> Knobs:
+    """Return the knobs of every evaluation: the declared defaults and the pinned values."""
+    values = {
+        name: {**knobs.defaults().values[name], **PINNED_KNOBS.get(name, {})}
+        for name in knobs.FILES
+    }
+    return knobs.from_values(values, worlds=worlds)
+
+
+def play(tasks: Sequence[Task], scene: Scene, *, repeats: int) -> list[Episode]:
+    """Play every task `repeats` times under the pinned knobs, in batches."""
+    pinned = pinned_knobs(sorted({task.world for task in tasks}))
+    dealt = [
+        Assignment(
+            episode_id=f"{repeat:06d}-{index:03d}",
+            task=task,
+            group_id=f"g{index:03d}",
+            rollout_index=repeat,
+            seed=seeds.derive(EVALUATION_SEED, "evaluation", task.id, repeat),
+        )
+        for repeat in range(repeats)
+        for index, task in enumerate(tasks)
+    ]
+    played: list[Episode] = []
+    for first in range(0, len(dealt), BATCH):
+        rollout: Rollout = collect(
+            dealt[first : first + BATCH], scene, knobs=pinned, revision=0, seed=EVALUATION_SEED
+        )
+        played += rollout.episodes
+    return played
+
+
+def result(
+    episodes: Sequence[Episode],
+    tasks: Sequence[Task],
+    *,
+    policy: str,
+    policy_version: int,
+    repeats: int,
+    decoding: str,
+    world_digest: str,
+) -> EvaluationResult:
+    """Return what the episodes of one world amount to."""
+    worlds = sorted({task.world for task in tasks})
+    finished = [one for one in episodes if one.stop.outcome is Outcome.FINISHED]
+    successes = [one.success for one in finished if one.success is not None]
+    names = sorted({name for one in finished for name in one.metrics})
+    return EvaluationResult(
+        policy=policy,
+        policy_version=policy_version,
+        world=", ".join(worlds),
+        num_tasks=len(tasks),
+        repeats=repeats,
+        finished=len(finished),
+        quarantined=sum(one.stop.outcome is Outcome.QUARANTINED for one in episodes),
+        success=_mean(successes),
+        interval=wilson(sum(successes), len(successes)),
+        reward=_mean([one.total_reward for one in finished]),
+        metrics={
+            name: _mean([one.metrics[name] for one in finished if name in one.metrics]) or 0.0
+            for name in names
+        },
+        agent_turns=_mean([float(one.num_agent_turns) for one in finished]),
+        decoding=decoding,
+        knobs_digest=pinned_knobs(worlds).digest,
+        world_digest=world_digest,
+        tasks_digest=files.content_digest("".join(task.digest for task in tasks).encode()),
+    )
+
+
+def write(directory: Path, outcome: EvaluationResult, episodes: Sequence[Episode]) -> Path:
+    """Write a result and its episodes into a new folder; returns the result's path."""
+    directory.mkdir(parents=True)
+    for episode in episodes:
+        files.append_line(directory / "episodes.jsonl", runlog.episode_values(episode))
+    path = directory / "result.json"
+    files.write_whole(path, files.encode_line(asdict(outcome)) + b"\n")
+    return path
+
+
+def wilson(successes: float, n: int, *, z: float = 1.959964) -> Interval:
+    """Return the Wilson score interval of a share.
+
+    Args:
+        successes: Sum of verdicts, in [0, n].
+        n: How many there are; 0 gives the interval that knows nothing.
+        z: Normal quantile; the default gives 95%.
+
+    Source:
+        Wilson 1927; for verdicts between 0 and 1 it is conservative.
+    """
+    if n == 0:
+        return Interval(0.0, 1.0)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return Interval(round(max(0.0, centre - half), 6), round(min(1.0, centre + half), 6))
+
+
+def world_digest(folder: Path) -> str:
+    """Return one digest over every file of a world's folder that a run holds."""
+    parts = [
+        f"{path.relative_to(folder).as_posix()} {files.content_digest(path.read_bytes())}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    return files.content_digest("\n".join(parts).encode())
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 6) if values else None

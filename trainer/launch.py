@@ -1,0 +1,261 @@
+"""Launching a run: its directory, its launch record, and everything it starts from.
+
+Whatever can be wrong is found before the first episode: recipe, knob files, tasks, worlds, disk.
+A run directory is made only when all of that is right, and nothing in an existing one is ever
+written over. This module knows nothing about training steps.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from gate.contract import files, knobs, revisions
+from gate.contract.knobs import KnobChange, Knobs
+from gate.contract.ledger import Author
+from gate.contract.paths import RunPaths
+from trainer import recipe_file
+from trainer.recipe import RunConfig
+from trainer.task import Task
+from trainer.worlds import catalog
+from trainer.worlds.declaration import NEVER_EDITABLE
+
+RUNS = Path("runs")
+STARTING_KNOBS = Path("knobs")
+FIRST_REVISION = "0000"
+
+
+class LaunchError(ValueError):
+    """A run that cannot start; the message says what to change. Nothing was written."""
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """A run that can start: everything was read and checked, nothing written yet."""
+
+    config: RunConfig
+    knobs: Knobs
+    knob_files: Mapping[str, bytes]
+    tasks: Mapping[str, tuple[Task, ...]]
+    run_id: str
+    root: Path
+
+
+def plan(
+    config: RunConfig,
+    *,
+    run_id: str,
+    runs: Path = RUNS,
+    knob_dir: Path = STARTING_KNOBS,
+) -> LaunchPlan:
+    """Check that a run can start.
+
+    Args:
+        config: The recipe, complete.
+        run_id: Name of the run's folder, such as `20260301-120000-demo`.
+        runs: Folder that holds the runs.
+        knob_dir: Folder of the starting knob files.
+
+    Raises:
+        LaunchError: if anything stands in the way.
+        gate.contract.findings.Refused: if the starting knob files are not acceptable.
+    """
+    root = runs / run_id
+    if root.exists():
+        raise LaunchError(f"{root} exists; choose another name with --run-id, or resume it")
+    missing = [world for world in config.worlds if world not in catalog.WORLDS]
+    if missing:
+        raise LaunchError(
+            f"unknown world {missing[0]!r}; the recipe may name: {', '.join(sorted(catalog.WORLDS))}"
+        )
+    _check_disk(config, runs)
+    tasks = load_tasks(config)
+    knob_files = _starting_knobs(config, knob_dir)
+    values = knobs.from_files(knob_files, worlds=list(config.worlds))
+    return LaunchPlan(config, values, knob_files, tasks, run_id, root)
+
+
+def create(launch: LaunchPlan, *, now: float, parent: str | None = None) -> RunPaths:
+    """Make the run's directory and its launch record; returns its paths.
+
+    Args:
+        launch: A run that can start.
+        now: Seconds since 1970.
+        parent: Id of the run that this one restarts.
+    """
+    paths = RunPaths(launch.root)
+    launch.root.mkdir(parents=True)
+    for folder in (paths.knobs, paths.world, paths.episodes, paths.checkpoints):
+        folder.mkdir()
+    for folder in (paths.candidate, paths.proposals, paths.experiments):
+        folder.mkdir()
+    for world in launch.config.worlds:
+        copy_world(catalog.world(world).folder, paths.world / FIRST_REVISION / world)
+    files.write_whole(paths.launch, _yaml(_launch_record(launch, now, parent)))
+    revisions.launch(
+        paths,
+        {f"knobs/{name}.yaml": content for name, content in launch.knob_files.items()},
+        launch.knobs,
+        author=Author.PERSON,
+        reason=f"launch of recipe {launch.config.name}",
+        now=now,
+    )
+    _point_latest(launch.root)
+    return paths
+
+
+def load_tasks(
+    config: RunConfig, split: str = "train", *, pattern: str | None = None
+) -> dict[str, tuple[Task, ...]]:
+    """Return the tasks of every world of a recipe.
+
+    Args:
+        config: The recipe.
+        split: `train` or `evaluation`.
+        pattern: Shell pattern of task ids; None for the recipe's own.
+
+    Raises:
+        LaunchError: if a world has no task left after the recipe's selection.
+    """
+    chosen: dict[str, tuple[Task, ...]] = {}
+    for world, setting in config.worlds.items():
+        tasks = catalog.tasks(world, split, source=setting.source)
+        kept = [task for task in tasks if fnmatch(task.id, pattern or setting.tasks)][: setting.limit]
+        if not kept:
+            raise LaunchError(
+                f"worlds.{world}.tasks: {setting.tasks!r} matches none of {len(tasks)} {split} "
+                f"tasks, such as {tasks[0].id if tasks else '(none)'}; change the pattern"
+            )
+        chosen[world] = tuple(kept)
+    return chosen
+
+
+def copy_world(source: Path, target: Path) -> None:
+    """Copy what a run may edit of a world: never its oracle, gold, tasks or evaluation."""
+
+    def left_out(directory: str, names: Sequence[str]) -> list[str]:
+        top = Path(directory) == source
+        return [name for name in names if name == "__pycache__" or (top and name in NEVER_EDITABLE)]
+
+    shutil.copytree(source, target, ignore=left_out)
+
+
+def read_launch(paths: RunPaths) -> RunConfig:
+    """Return the recipe that a run was launched with.
+
+    Raises:
+        LaunchError: if the launch record is missing or damaged.
+    """
+    try:
+        record = YAML(typ="safe", pure=True).load(paths.launch.read_bytes())
+        return recipe_file.from_values(record["config"], where=str(paths.launch))
+    except FileNotFoundError as error:
+        raise LaunchError(f"{paths.root} is not a run: {paths.launch.name} is missing") from error
+    except (TypeError, KeyError) as error:
+        raise LaunchError(f"{paths.launch} is damaged: {error!r}; restore it") from error
+
+
+def find_run(name: str | Path, runs: Path = RUNS) -> RunPaths:
+    """Return the paths of a run given by folder, by id, or as `latest`.
+
+    Raises:
+        LaunchError: if there is no such run.
+    """
+    for candidate in (Path(name), runs / name):
+        if (candidate / "run.yaml").is_file():
+            return RunPaths(candidate.resolve())
+    known = sorted(path.parent.name for path in runs.glob("*/run.yaml"))
+    raise LaunchError(f"no run {str(name)!r}; known: {', '.join(known[-5:]) or '(none yet)'}")
+
+
+def _starting_knobs(config: RunConfig, knob_dir: Path) -> dict[str, bytes]:
+    contents: dict[str, bytes] = {}
+    for name in knobs.FILES:
+        path = knob_dir / f"{name}.yaml"
+        content = path.read_bytes() if path.is_file() else knobs.render_defaults(name)
+        over = config.knobs.get(name, {})
+        changes = [KnobChange(f"{name}.{key}", None, value) for key, value in over.items()]
+        contents[name] = knobs.edit(name, content, changes) if changes else content
+    unknown = set(config.knobs) - set(knobs.FILES)
+    if unknown:
+        raise LaunchError(
+            f"knobs.{min(unknown)}: no such knob file; the recipe may set {', '.join(knobs.FILES)}"
+        )
+    return contents
+
+
+def _check_disk(config: RunConfig, runs: Path) -> None:
+    place = runs if runs.exists() else Path.cwd()
+    free_mb = shutil.disk_usage(place).free / 2**20
+    if free_mb < config.checkpoint.min_free_mb:
+        raise LaunchError(
+            f"{free_mb:.0f} MB free at {place}; checkpoint.min_free_mb asks for "
+            f"{config.checkpoint.min_free_mb:.0f}: free some space or lower it"
+        )
+
+
+def _launch_record(launch: LaunchPlan, now: float, parent: str | None) -> dict[str, Any]:
+    packages = ("torch", "transformers", "numpy")
+    return {
+        "run": launch.run_id,
+        "launched": round(now, 3),
+        "parent": parent,
+        "attempt": 1,
+        "commit": _commit(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in packages},
+        },
+        "tasks": {
+            world: {"count": len(tasks), "provenance": tasks[0].provenance, "digest": _digest(tasks)}
+            for world, tasks in launch.tasks.items()
+        },
+        "config": recipe_file.to_values(launch.config),
+    }
+
+
+def _digest(tasks: Sequence[Task]) -> str:
+    return files.content_digest("".join(task.digest for task in tasks).encode())
+
+
+def _commit() -> str | None:
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None
+
+
+def _yaml(values: Mapping[str, Any]) -> bytes:
+    stream = io.BytesIO()
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False  # pyright: ignore[reportAttributeAccessIssue]
+    yaml.dump(dict(values), stream)
+    return stream.getvalue()
+
+
+def _point_latest(root: Path) -> None:
+    """Let `runs/latest` name the newest run, in one rename."""
+    neighbour = root.parent / f".latest.{os.getpid()}"
+    neighbour.unlink(missing_ok=True)
+    neighbour.symlink_to(root.name)
+    os.replace(neighbour, root.parent / "latest")

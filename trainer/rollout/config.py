@@ -1,0 +1,20 @@
+"""What a rollout fixes for the whole run (the recipe's `rollout:` block)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """How episodes are gathered."""
+
+    dialogues_per_step: int = 32
+    group_size: int = 1
+    """Rollouts of one task in a step; critic-free methods need more than one."""
+    max_new_tokens: int = 32
+    """Tokens the policy may write in a turn."""
+    context_tokens: int = 1024
+    """Tokens a dialogue may hold; reaching it ends the episode as truncated."""
+    max_malformed: int = 3
+    """Malformed actions in a row that end an episode."""

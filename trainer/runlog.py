@@ -1,0 +1,230 @@
+"""The run log: what happened, written so that a crash loses at most the line being written.
+
+Records are made from values and appended; nothing is ever rewritten but `status.json`. While a
+resumed run replays steps that are already on file, it compares instead of appending: evidence
+stays, and a difference is told. This module knows nothing about how the values came about.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gate.contract import files, records
+from gate.contract.paths import RunPaths
+from gate.contract.records import EpisodeRecord, EventRecord, StatusRecord, StepRecord
+from trainer.episode import Episode, Outcome, Turn
+from trainer.rollout.collect import Rollout
+from trainer.rollout.schedule import Assignment
+
+
+class RunLog:
+    """Appends the records of one run."""
+
+    def __init__(self, paths: RunPaths, *, now: Any) -> None:
+        """Open the log of a run.
+
+        Args:
+            paths: The run's directory.
+            now: Returns seconds since 1970.
+        """
+        self._paths = paths
+        self._now = now
+        self._logged = {entry["step"]: entry for entry in files.read_lines(paths.steps).records}
+        self._status: StatusRecord | None = None
+
+    @property
+    def last_step(self) -> int:
+        """The newest step on file; 0 before the first."""
+        return max(self._logged, default=0)
+
+    def logged(self, step: int) -> Mapping[str, Any] | None:
+        """Return the record of a step that is on file."""
+        return self._logged.get(step)
+
+    def event(self, kind: str, step: int, **detail: Any) -> None:
+        """Append an event; `kind` is one of `gate.contract.records.EVENT_KINDS`."""
+        if kind not in records.EVENT_KINDS:
+            raise ValueError(f"no event kind {kind!r}; declare it in gate.contract.records")
+        event = EventRecord(kind=kind, step=step, detail=detail, time=self._now())
+        files.append_line(self._paths.events, records.to_json(event))
+
+    def step(self, record: StepRecord, episodes: Sequence[EpisodeRecord]) -> list[str]:
+        """Write a step's episodes and then its record, or compare it if it is on file.
+
+        Returns:
+            Names of fields that differ from the record on file; empty for a new step.
+        """
+        new = records.to_json(record)
+        old = self._logged.get(record.step)
+        if old is not None:
+            mine = records.without_clock(StepRecord, new)
+            theirs = records.without_clock(StepRecord, old)
+            return sorted(key for key in mine if mine[key] != theirs.get(key))
+        lines = [files.encode_line(records.to_json(episode)) for episode in episodes]
+        files.write_whole(
+            self._paths.episodes_of(record.step), b"".join(line + b"\n" for line in lines)
+        )
+        files.append_line(self._paths.steps, new)
+        self._logged[record.step] = new
+        return []
+
+    def status(self, **fields: Any) -> None:
+        """Replace `status.json`: the fields given, everything else as it was."""
+        if self._status is None:
+            self._status = _blank_status(self._paths.root.name)
+        self._status = replace(
+            self._status, **fields, pid=os.getpid(), heartbeat=round(self._now(), 3)
+        )
+        content = files.encode_line(records.to_json(self._status))
+        files.write_whole(self._paths.status, content + b"\n")
+
+
+def _blank_status(run: str) -> StatusRecord:
+    return StatusRecord(
+        run=run,
+        phase="starting",
+        stage="starting",
+        step=0,
+        total_steps=0,
+        revision=0,
+        refused=[],
+        warnings=[],
+        in_force_since={},
+        health={},
+        not_protected=[],
+        pid=0,
+        heartbeat=0.0,
+    )
+
+
+def episode_record(
+    episode: Episode,
+    assignment: Assignment,
+    *,
+    step: int,
+    policy_version: int,
+    num_tokens: tuple[int, int],
+) -> EpisodeRecord:
+    """Return an episode as the record that is written."""
+    return EpisodeRecord(
+        step=step,
+        group=assignment.group_id,
+        policy_version=policy_version,
+        num_tokens=num_tokens[0],
+        num_action_tokens=num_tokens[1],
+        **episode_values(episode),
+    )
+
+
+def episode_values(episode: Episode) -> dict[str, Any]:
+    """Return what an episode says of itself, as JSON values."""
+    return {
+        "id": episode.id,
+        "task_id": episode.task_id,
+        "world": episode.world,
+        "arm": episode.arm.value,
+        "revision": episode.revision,
+        "seed": episode.seed,
+        "stop": episode.stop.value,
+        "outcome": episode.stop.outcome.value,
+        "success": episode.success,
+        "reward": round(episode.total_reward, 9),
+        "rewards": [
+            {"rule": event.rule, "value": round(event.value, 9), "turn": event.turn}
+            for event in episode.rewards
+        ],
+        "metrics": dict(episode.metrics),
+        "turns": [_turn(turn) for turn in episode.turns],
+        "error": episode.error,
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "speaker": turn.speaker.value,
+        "text": turn.text,
+        "agent_turn": turn.agent_turn,
+    }
+    if turn.voice is not None:
+        told["voice"] = turn.voice.value
+    if turn.revealed:
+        told["revealed"] = list(turn.revealed)
+    if turn.events:
+        told["events"] = list(turn.events)
+    if turn.private:
+        told["private"] = dict(turn.private)
+    return told
+
+
+def summarise(rollout: Rollout) -> dict[str, Any]:
+    """Return the fields of a step's record that tell about its episodes."""
+    episodes = rollout.episodes
+    finished = [one for one in episodes if one.stop.outcome is Outcome.FINISHED]
+    outcomes = [one.stop.outcome for one in episodes]
+    by_arm = _group([(one.arm.value, one) for one in finished])
+    by_world = _group([(one.world, one) for one in finished])
+    task = [_paid(one, "task") for one in finished]
+    total = [one.total_reward for one in finished]
+    revealed = [float(sum(len(turn.revealed) for turn in one.turns)) for one in finished]
+    replies = [len(turn.text) for one in episodes for turn in one.turns if turn.voice is not None]
+    return {
+        "started": len(episodes),
+        "finished": len(finished),
+        "quarantined": outcomes.count(Outcome.QUARANTINED),
+        "dropped": outcomes.count(Outcome.DROPPED),
+        "stop_reasons": _count([one.stop.value for one in episodes]),
+        "success": _mean([one.success for one in finished if one.success is not None]),
+        "success_by_arm": {arm: _success(group) for arm, group in by_arm.items()},
+        "episodes_by_arm": {arm: len(group) for arm, group in by_arm.items()},
+        "success_by_world": {world: _success(group) for world, group in by_world.items()},
+        "reward": _mean(total),
+        "task_reward": _mean(task),
+        "shaping_reward": _mean([whole - part for whole, part in zip(total, task, strict=True)]),
+        "reward_by_rule": _by_rule(finished),
+        "metrics": _metrics(finished),
+        "agent_turns": _mean([float(one.num_agent_turns) for one in finished]),
+        "facts_revealed": _mean(revealed),
+        "max_reply_chars": max(replies, default=0),
+        "action_tokens": sum(written for _, written in rollout.num_tokens.values()),
+        "total_tokens": sum(length for length, _ in rollout.num_tokens.values()),
+    }
+
+
+def _paid(episode: Episode, rule: str) -> float:
+    return sum(event.value for event in episode.rewards if event.rule == rule)
+
+
+def _by_rule(episodes: Sequence[Episode]) -> dict[str, float]:
+    rules = sorted({event.rule for one in episodes for event in one.rewards})
+    means = {rule: _mean([_paid(one, rule) for one in episodes]) for rule in rules}
+    return {rule: mean for rule, mean in means.items() if mean is not None}
+
+
+def _metrics(episodes: Sequence[Episode]) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for episode in episodes:
+        for name, value in episode.metrics.items():
+            values.setdefault(f"{episode.world}.{name}", []).append(value)
+    return {name: round(sum(all_) / len(all_), 9) for name, all_ in sorted(values.items())}
+
+
+def _success(episodes: Sequence[Episode]) -> float:
+    return _mean([one.success for one in episodes if one.success is not None]) or 0.0
+
+
+def _group(pairs: Sequence[tuple[str, Episode]]) -> dict[str, list[Episode]]:
+    groups: dict[str, list[Episode]] = {}
+    for label, episode in sorted(pairs, key=lambda pair: pair[0]):
+        groups.setdefault(label, []).append(episode)
+    return groups
+
+
+def _count(labels: Sequence[str]) -> dict[str, int]:
+    return {label: labels.count(label) for label in sorted(set(labels))}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 9) if values else None
