@@ -1,0 +1,188 @@
+"""Reading a world's answers: every value is checked, and a bad one is a fault, never a zero.
+
+The bytes may come from hostile code. What passes here has the right types, finite numbers, only
+the stop reasons a world may give, and bounded lengths. Whether the numbers are deserved is for
+the gate to find out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from trainer.episode import StopReason
+from trainer.worlds.calls import Fault, Result, fault
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+MAX_TEXT_CHARS = 200_000
+"""Longest text in an answer: an opening, an observation, words to the user."""
+MAX_NAMES = 256
+"""Most events, withdrawn facts or metrics in one answer."""
+MAX_NAME_CHARS = 128
+
+WORLD_STOPS = frozenset({StopReason.SOLVED, StopReason.FAILED})
+"""The endings that a world may declare; all others are the trainer's to give."""
+
+
+class InvalidAnswerError(ValueError):
+    """An answer that no result can be made of; the message says what is wrong with it."""
+
+
+def read_answer(method: str, content: bytes) -> Result:
+    """Return the result that one answer carries.
+
+    Args:
+        method: The method of `Env` that was asked: `start`, `act`, `hear` or `verdict`.
+        content: The frame, as it came from the world's process.
+    """
+    try:
+        answer = json.loads(content, parse_constant=_refuse_constant)
+        if not isinstance(answer, dict) or len(answer) != 1:
+            raise InvalidAnswerError("is not a map with one entry")
+        ((kind, body),) = answer.items()
+        if kind == "raised" and isinstance(body, str):
+            return fault(StopReason.WORLD_ERROR, f"{method} raised {body}")
+        if kind != "ok":
+            raise InvalidAnswerError(f"says {str(body)[:200]}")
+        return _READERS[method](_Record(body))
+    except RecursionError:
+        return _invalid(method, "is nested too deeply")
+    # ValueError covers text that is not JSON, bytes that are not UTF-8 and endless digits.
+    except ValueError as error:
+        return _invalid(method, str(error))
+
+
+def _invalid(method: str, what: str) -> Fault:
+    return fault(StopReason.WORLD_INVALID, f"the answer to {method} {what}")
+
+
+class _Record:
+    """One answer's fields, each taken once with its type; what is left over is refused."""
+
+    def __init__(self, body: Any) -> None:
+        if not isinstance(body, dict):
+            raise InvalidAnswerError(f"is {str(body)[:64]!r} where a map of fields belongs")
+        self.fields: dict[str, Any] = body
+
+    def text(self, name: str) -> str:
+        value = self._take(name)
+        if not isinstance(value, str):
+            raise InvalidAnswerError(f"has {name} = {_shown(value)}; it must be a string")
+        if len(value) > MAX_TEXT_CHARS:
+            raise InvalidAnswerError(
+                f"has {name} of {len(value)} characters; at most {MAX_TEXT_CHARS}"
+            )
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidAnswerError(f"has {name} with half a surrogate pair") from error
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        return self.text(name) if self.fields.get(name) is not None else self._take(name)
+
+    def number(self, name: str) -> float:
+        return _finite(name, self._take(name))
+
+    def names(self, name: str) -> tuple[str, ...]:
+        values = self._take(name)
+        if not isinstance(values, list) or len(values) > MAX_NAMES:
+            raise InvalidAnswerError(
+                f"has {name} = {_shown(values)}; it must be a list of at most {MAX_NAMES} names"
+            )
+        return tuple(_name(name, value) for value in values)
+
+    def numbers(self, name: str) -> Mapping[str, float]:
+        values = self._take(name)
+        if not isinstance(values, dict) or len(values) > MAX_NAMES:
+            raise InvalidAnswerError(
+                f"has {name} = {_shown(values)}; it must be a map of at most {MAX_NAMES} numbers"
+            )
+        return {_name(name, key): _finite(f"{name}.{key}", value) for key, value in values.items()}
+
+    def stop(self, name: str) -> StopReason | None:
+        value = self._take(name)
+        if value is None:
+            return None
+        if not isinstance(value, str) or value not in WORLD_STOPS:
+            raise InvalidAnswerError(
+                f"has {name} = {_shown(value)}; a world may say {', '.join(sorted(WORLD_STOPS))}"
+            )
+        return StopReason(value)
+
+    def end(self) -> None:
+        if self.fields:
+            raise InvalidAnswerError(f"has the unknown field {_shown(next(iter(self.fields)))}")
+
+    def _take(self, name: str) -> Any:
+        if name not in self.fields:
+            raise InvalidAnswerError(f"has no field {name}")
+        return self.fields.pop(name)
+
+
+def _read_opening(record: _Record) -> Opening:
+    opening = Opening(system=record.text("system"), user=record.text("user"))
+    record.end()
+    return opening
+
+
+def _read_step(record: _Record) -> StepResult:
+    result = StepResult(
+        observation=record.text("observation"),
+        say=record.optional_text("say"),
+        events=record.names("events"),
+        reward=record.number("reward"),
+        stop=record.stop("stop"),
+        withdrawn=record.names("withdrawn"),
+    )
+    record.end()
+    return result
+
+
+def _read_verdict(record: _Record) -> Verdict:
+    verdict = Verdict(
+        success=record.number("success"),
+        reward=record.number("reward"),
+        metrics=record.numbers("metrics"),
+    )
+    if not 0.0 <= verdict.success <= 1.0:
+        raise InvalidAnswerError(f"has success = {verdict.success}; it must be in [0, 1]")
+    record.end()
+    return verdict
+
+
+_READERS = {
+    "start": _read_opening,
+    "act": _read_step,
+    "hear": _read_step,
+    "verdict": _read_verdict,
+}
+
+
+def _finite(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidAnswerError(f"has {name} = {_shown(value)}; it must be a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InvalidAnswerError(f"has {name} = {_shown(value)}; it must be finite")
+    return number
+
+
+def _name(field: str, value: Any) -> str:
+    short = isinstance(value, str) and 0 < len(value) <= MAX_NAME_CHARS
+    if not short or not value.isprintable():
+        raise InvalidAnswerError(f"has {_shown(value)} among {field}; it must be a short name")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else repr(value)[:64]
+
+
+def _refuse_constant(name: str) -> float:
+    raise InvalidAnswerError(f"holds {name}, which is not a JSON number")

@@ -1,0 +1,139 @@
+"""What the trainer may ask of an episode's world, and what can come back.
+
+A call is a value and so is a fault: whatever a world does, the trainer gets one result per call
+and goes on. Nothing here knows about processes (`trainer.worlds.host`) or about JSON
+(`trainer.worlds.wire`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from trainer.episode import StopReason
+from trainer.message import Action, Reply
+from trainer.task import Task
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+MAX_DETAIL_CHARS = 300
+
+FAULT_REASONS = frozenset(
+    {
+        StopReason.WORLD_ERROR,
+        StopReason.WORLD_DIED,
+        StopReason.WORLD_HUNG,
+        StopReason.WORLD_FLOODED,
+        StopReason.WORLD_INVALID,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """Seconds that the calls of an episode may take; the rollout passes one for each call."""
+
+    start_s: float = 10.0
+    """For `Start`, beside the time a process needs to come up (`Limits.load_s`)."""
+    tool_s: float = 10.0
+    """For `Act` and `Hear`."""
+    verdict_s: float = 10.0
+    """For `Judge`."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """`Env.start`; answered with an `Opening`."""
+
+
+@dataclass(frozen=True)
+class Act:
+    """`Env.act`; answered with a `StepResult`."""
+
+    action: Action
+
+
+@dataclass(frozen=True)
+class Hear:
+    """`Env.hear`; answered with a `StepResult`."""
+
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class Judge:
+    """`Env.verdict`; answered with a `Verdict`."""
+
+
+METHODS: Mapping[type, str] = {Start: "start", Act: "act", Hear: "hear", Judge: "verdict"}
+"""The method of `Env` that each call stands for."""
+
+Call = Start | Act | Hear | Judge
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A world's failure: it costs the episode and is never a zero."""
+
+    stop: StopReason
+    """One of `FAULT_REASONS`."""
+    detail: str
+    """What happened, in one printable line of at most `MAX_DETAIL_CHARS` characters."""
+
+
+Result = Opening | StepResult | Verdict | Fault
+
+
+def fault(stop: StopReason, detail: str) -> Fault:
+    """Return a fault whose detail is safe to print, log and store.
+
+    Characters that do not print, such as terminal escapes, newlines and bidirectional controls,
+    are shown as escapes; a long text is cut and ends in `...`.
+    """
+    shown = "".join(
+        character if character.isprintable() else repr(character)[1:-1]
+        for character in detail[:MAX_DETAIL_CHARS]
+    )
+    if len(detail) > MAX_DETAIL_CHARS or len(shown) > MAX_DETAIL_CHARS:
+        shown = shown[: MAX_DETAIL_CHARS - 3] + "..."
+    return Fault(stop, shown)
+
+
+class Host(Protocol):
+    """Whatever runs episodes of worlds: `WorldHost` in processes, `LocalHost` in this one."""
+
+    def check(self, world: str) -> Fault | None:
+        """Load a world now; return why it cannot be used, or None when it can."""
+        ...
+
+    def open(self, key: str, task: Task, *, settings: Mapping[str, Any], seed: int) -> None:
+        """Begin one episode of `task.world`; what goes wrong is told by its first call.
+
+        Args:
+            key: The caller's name for the episode, unique among the open ones.
+            task: The task to play, made of JSON values.
+            settings: What `make` gets; JSON values.
+            seed: Where the world's own chance comes from.
+
+        Raises:
+            ValueError: if the key is open already, the world is unknown, or a value is not JSON.
+        """
+        ...
+
+    def call(self, calls: Mapping[str, Call], *, deadline_s: float) -> dict[str, Result]:
+        """Ask many episodes at once; return one result per key, in the order of `calls`.
+
+        After a fault an episode is over: the same fault answers every later call.
+
+        Args:
+            calls: At most one call for each open episode, by key.
+            deadline_s: Seconds that each of them may take, counted from when all were sent.
+
+        Raises:
+            ValueError: if a key is not open.
+        """
+        ...
+
+    def close(self, keys: Iterable[str]) -> None:
+        """End those episodes; keys that are not open are passed over."""
+        ...

@@ -1,0 +1,277 @@
+"""Episodes of worlds in disposable processes: every call comes back, by its deadline, as a value.
+
+A world that hangs, raises, dies, floods or lies costs its own episode and nothing else. One loop
+over file descriptors serves all episodes; results do not depend on the order in which they
+arrive. No process is left after `shutdown`, nor after the trainer's own death by any signal
+(`trainer.worlds.keeper`). This module knows nothing about rewards, users or policies.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from trainer.episode import StopReason
+from trainer.task import Task
+from trainer.worlds import wire
+from trainer.worlds.calls import Call, Fault, Result, fault
+from trainer.worlds.limits import Limits
+from trainer.worlds.line import EpisodeLine
+from trainer.worlds.process import News, WorldProcess
+
+_POST_MORTEM_S = 0.2
+"""How long to wait for the word on how a process ended; the fault is certain by then."""
+
+
+class WorldHost:
+    """The worlds of one revision; see `trainer.worlds.calls.Host` for what each method promises.
+
+    Processes start with the first episode of their world. One that has died is started again
+    at the next step boundary, which is when an episode is opened after all have been closed.
+    """
+
+    def __init__(
+        self,
+        folders: Mapping[str, Path],
+        *,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Remember where the worlds are; nothing starts yet.
+
+        Args:
+            folders: The folder of each world, by the name that tasks give it.
+            limits: What each world may use.
+            clock: Seconds since any fixed point.
+        """
+        self._folders = dict(folders)
+        self._limits = limits or Limits()
+        self._clock = clock
+        self._lines: dict[str, EpisodeLine] = {}
+        self._opening: dict[tuple[str, int], EpisodeLine] = {}
+        self._processes: dict[str, WorldProcess] = {}
+        self._ending: list[WorldProcess] = []
+        self._period = 0
+        self._serial = 0
+        self._end = weakref.finalize(
+            self, _end_all, self._processes, self._ending, owner=os.getpid()
+        )
+
+    def check(self, world: str) -> Fault | None:
+        """Load a world now; return why it cannot be used, or None when it can."""
+        process = self._process(world)
+        self._listen(lambda: process.ready or process.fault is not None)
+        if not process.ready and process.fault is None:
+            self._give_up(process)
+        return process.fault
+
+    def open(self, key: str, task: Task, *, settings: Mapping[str, Any], seed: int) -> None:
+        """Begin one episode; what goes wrong is told by its first call."""
+        if key in self._lines:
+            raise ValueError(f"episode {key!r} is open already; close it, or use another key")
+        begin = wire.begin_request(task, settings, seed)
+        process = self._process(task.world)
+        line = EpisodeLine(process, begin)
+        self._lines[key] = line
+        if not line.over:
+            self._serial += 1
+            self._opening[process.world, self._serial] = line
+            process.order({"fork": self._serial})
+
+    def call(self, calls: Mapping[str, Call], *, deadline_s: float) -> dict[str, Result]:
+        """Ask many episodes at once; one result per key, in the order of `calls`.
+
+        An episode whose world is still loading is waited for first, at most `Limits.load_s`;
+        then all requests go out, and after `deadline_s` whatever has no answer is killed.
+        """
+        for key in calls:
+            if key not in self._lines:
+                raise ValueError(f"episode {key!r} is not open; open it before calling it")
+        lines = [self._lines[key] for key in calls]
+        self._connect(lines)
+        asked = []
+        for line, call in zip(lines, calls.values(), strict=True):
+            if not line.over:
+                line.ask(call)
+                asked.append(line)
+        self._exchange(asked, self._clock() + deadline_s)
+        for line in asked:
+            if line.result is None:
+                line.miss(deadline_s)
+        if any(line.died for line in asked):
+            self._listen(lambda: not any(p.dying for p in self._up()), _POST_MORTEM_S)
+        return {key: _told(line) for key, line in zip(calls, lines, strict=True)}
+
+    def close(self, keys: Iterable[str]) -> None:
+        """End those episodes and kill their processes; unknown keys are passed over."""
+        for key in keys:
+            line = self._lines.pop(key, None)
+            if line is not None:
+                line.close()
+                if not self._lines:
+                    self._period += 1
+
+    def replace(self, folders: Mapping[str, Path]) -> None:
+        """Go over to other folders, as for a new revision; the old processes end.
+
+        Raises:
+            ValueError: if an episode is open, because it would end under another revision than
+                it began.
+        """
+        if self._lines:
+            raise ValueError(f"{len(self._lines)} episodes are open; close them before a replace")
+        self._folders = dict(folders)
+        self._opening.clear()
+        _end_all(self._processes, self._ending, owner=os.getpid())
+
+    def shutdown(self) -> None:
+        """End all episodes and processes, and return when they are gone; may be repeated."""
+        self.close(list(self._lines))
+        self._opening.clear()
+        _end_all(self._processes, self._ending, owner=os.getpid())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+
+    def _up(self) -> list[WorldProcess]:
+        return [process for process in self._processes.values() if process.fault is None]
+
+    def _process(self, world: str) -> WorldProcess:
+        """The world's process, started now if it must be and may be."""
+        if world not in self._folders:
+            known = ", ".join(sorted(self._folders)) or "none"
+            raise ValueError(f"no folder for the world {world!r}; the worlds here are: {known}")
+        process = self._processes.get(world)
+        if process is not None and process.fault is not None and process.period < self._period:
+            self._ending.append(process)
+            process = None
+        if process is None:
+            process = WorldProcess(world, self._folders[world], self._limits, period=self._period)
+            self._processes[world] = process
+        return process
+
+    def _connect(self, lines: list[EpisodeLine]) -> None:
+        """Wait until each line has its process or a fault."""
+        missing = [line for line in lines if not line.connected and not line.over]
+        if not missing:
+            return
+        self._listen(lambda: all(line.connected or line.over for line in missing))
+        for line in missing:
+            if not line.connected and not line.over:
+                self._give_up(line.process)
+
+    def _give_up(self, process: WorldProcess) -> None:
+        what = "begin an episode" if process.ready else "load"
+        process.fall(
+            fault(
+                StopReason.WORLD_HUNG,
+                f"{process.world} did not {what} within {self._limits.load_s:g} s",
+            )
+        )
+        self._bury(process)
+
+    def _listen(self, done: Callable[[], bool], seconds: float | None = None) -> None:
+        """Take news from all zygotes until `done`, for at most the time a load may take."""
+        until = self._clock() + (self._limits.load_s if seconds is None else seconds)
+        while not done() and (left := until - self._clock()) > 0:
+            poller = select.poll()
+            talking = self._register_zygotes(poller)
+            for descriptor, _ in poller.poll(left * 1000):
+                self._hear(talking[descriptor])
+
+    def _exchange(self, asked: list[EpisodeLine], until: float) -> None:
+        """Carry bytes to and from the episodes until all have answered or time is up."""
+        poller = select.poll()
+        talking = self._register_zygotes(poller)
+        waiting = {line.fileno(): line for line in asked}
+        for descriptor, line in waiting.items():
+            poller.register(descriptor, _interest(line.unsent))
+        while waiting and (left := until - self._clock()) > 0:
+            for descriptor, event in poller.poll(left * 1000):
+                if descriptor in talking:
+                    self._hear(talking[descriptor])
+                    continue
+                line = waiting[descriptor]
+                if event & select.POLLOUT:
+                    line.write()
+                    poller.modify(descriptor, _interest(line.unsent))
+                if event & ~select.POLLOUT:
+                    line.read()
+            _drop(poller, waiting, [fd for fd, line in waiting.items() if line.result is not None])
+            _drop(poller, talking, [fd for fd, process in talking.items() if process.fault])
+
+    def _register_zygotes(self, poller: select.poll) -> dict[int, WorldProcess]:
+        talking = {process.control.fileno(): process for process in self._up()}
+        for descriptor, process in talking.items():
+            poller.register(descriptor, _interest(process.unsent))
+        return talking
+
+    def _hear(self, process: WorldProcess) -> None:
+        """Take what one zygote has to say, and send it what waits for room."""
+        process.write()
+        for news in process.news():
+            self._take(process, news)
+        if process.fault is not None:
+            self._bury(process)
+
+    def _take(self, process: WorldProcess, news: News) -> None:
+        content = news.content
+        if "failed" in content:
+            process.fall(fault(StopReason.WORLD_ERROR, f"{process.world}: {content['failed']}"))
+        elif "ended" in content:
+            line = process.dying.pop(content["ended"], None)
+            if line is not None:
+                line.explain(content.get("status"))
+        elif "forked" in content:
+            line = self._opening.pop((process.world, content["forked"]), None)
+            if news.line is not None and line is not None:
+                line.connect(news.line, content["pid"])
+            elif news.line is not None:
+                news.line.close()
+        else:
+            process.ready = True
+
+    def _bury(self, process: WorldProcess) -> None:
+        """Pass the fault of a fallen process on to all its open episodes."""
+        if process.fault is not None:
+            for line in self._lines.values():
+                if line.process is process:
+                    line.fail(process.fault)
+
+
+def _told(line: EpisodeLine) -> Result:
+    if line.result is None:
+        raise AssertionError("a call ended without a result; this is a fault of the host")
+    return line.result
+
+
+def _interest(unsent: bool) -> int:
+    return select.POLLIN | select.POLLOUT if unsent else select.POLLIN
+
+
+def _drop(poller: select.poll, table: dict[int, Any], descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        poller.unregister(descriptor)
+        del table[descriptor]
+
+
+def _end_all(processes: dict[str, WorldProcess], ending: list[WorldProcess], *, owner: int) -> None:
+    """Let all go, then wait for all, so that they end side by side."""
+    # A fork of the trainer inherits this object, but not the right to end what it did not start.
+    if os.getpid() != owner:
+        return
+    family = [*processes.values(), *ending]
+    processes.clear()
+    ending.clear()
+    for process in family:
+        process.let_go()
+    for process in family:
+        process.wait_gone()
