@@ -1,0 +1,72 @@
+"""The worlds there are: one literal entry each, and the one way to their tasks.
+
+Nothing here plays a world: `trainer.worlds.host` runs the folder in a process of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from trainer.task import Task
+from trainer.worlds.intention import loader as intention
+from trainer.worlds.intention.oracle import PLAYERS as INTENTION_PLAYERS
+from trainer.worlds.player import PlayerFactory
+from trainer.worlds.travel import loader as travel
+from trainer.worlds.travel.oracle import PLAYERS as TRAVEL_PLAYERS
+
+SPLITS = ("train", "evaluation")
+
+
+class Loader(Protocol):
+    """The function `load` of a world's `loader.py`."""
+
+    def __call__(self, split: str, source: Path | None = None) -> tuple[Task, ...]:
+        """Return a split of our own tasks, or of the data set that lies at `source`."""
+        ...
+
+
+@dataclass(frozen=True)
+class World:
+    """Where a world lives, and what of it is never copied into a run."""
+
+    folder: Path
+    load: Loader
+    players: Mapping[str, PlayerFactory]
+    """Scripted players by name; `oracle` and `idle` are always there."""
+
+
+WORLDS: Mapping[str, World] = {
+    "travel": World(travel.FOLDER, travel.load, TRAVEL_PLAYERS),
+    "intention": World(intention.FOLDER, intention.load, INTENTION_PLAYERS),
+}
+
+
+def world(name: str) -> World:
+    """Return a world by its name.
+
+    Raises:
+        ValueError: if there is none of that name.
+    """
+    if name not in WORLDS:
+        raise ValueError(f"no world named {name!r}; there are {', '.join(WORLDS)}")
+    return WORLDS[name]
+
+
+def tasks(name: str, split: str, source: Path | str | None = None) -> tuple[Task, ...]:
+    """Return the tasks of a world, in file order.
+
+    Args:
+        name: Name of the world.
+        split: `train` or `evaluation`.
+        source: None for our own tasks, else the path of a data set that the world can read.
+
+    Raises:
+        ValueError: if there is no such world or split, or the source cannot be read.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"no split named {split!r}; choose one of {', '.join(SPLITS)}")
+    chosen = world(name)
+    return chosen.load(split, None if source is None else Path(source))
