@@ -35,7 +35,7 @@ _SMALL_WORDS = """
     from get give had has have help here hi how i i'd i'll i'm if in is it it's just know let
     like looking may me might more most much my need no not of on one or other our please prefer
     preference preferred say shall should so some something specific tell than thank that the
-    their them then there these they thing this those to type us was we were what what's which
+    their them then there these they thing this those to type us want was we were what what's which
     why will with would yes you your
 """
 _STOPWORDS = frozenset(_SMALL_WORDS.split())

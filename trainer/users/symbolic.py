@@ -18,7 +18,7 @@ from trainer.task import Fact
 from trainer.users.cues import CueTables
 from trainer.users.parse import parse
 from trainer.users.rules import Deed, Rule, RuleSet
-from trainer.users.seam import UserReply, UserRequest, UserState
+from trainer.users.seam import UserFailure, UserReply, UserRequest, UserState
 from trainer.users.settings import read_settings
 from trainer.users.situation import Situation, assess, holds
 from trainer.users.strategy import Strategy
@@ -53,7 +53,7 @@ class SymbolicUser:
         """Always `symbolic`."""
         return Voice.SYMBOLIC
 
-    def reply(self, requests: Sequence[UserRequest]) -> list[UserReply]:
+    def reply(self, requests: Sequence[UserRequest]) -> list[UserReply | UserFailure]:
         """Answer each message by rule; a symbolic user never fails.
 
         Raises:

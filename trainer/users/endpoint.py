@@ -1,0 +1,205 @@
+"""An OpenAI-compatible endpoint as a chat model.
+
+Every request ends within its deadline, retries included, whatever the server does: refuse,
+stall, drip, flood or talk garbage. The key comes from an environment variable at the moment of
+use and is in no message, no failure and no text that comes back. What is asked is not known here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+
+from trainer.users.chat import Chat, ChatFailure
+
+MAX_RESPONSE_BYTES = 1 << 20
+RETRIED_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+REDACTED = "[redacted]"
+
+
+class _Fault(NamedTuple):
+    """One failed attempt."""
+
+    sentence: str
+    retry: bool
+    wait_s: float = 0.0
+    """What the server asks to wait before the next attempt."""
+
+
+@dataclass(frozen=True)
+class EndpointModel:
+    """A model behind `<url>/chat/completions`.
+
+    Raises:
+        ValueError: if the url is not http(s) or carries a user name, a password or a query, or if
+            the key's variable is unset or holds what no header may carry.
+    """
+
+    url: str
+    """Base url such as `http://127.0.0.1:8000/v1`."""
+    model: str
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key; None sends none."""
+    deadline_s: float = 60.0
+    """For one conversation from first attempt to last byte, waiting in line excluded."""
+    attempts: int = 3
+    backoff_s: float = 0.5
+    """Wait before the second attempt; it doubles with each further one."""
+    concurrency: int = 16
+    """Conversations in flight at once."""
+    send_seed: bool = True
+    """Off for servers that refuse the field `seed`."""
+    trust_env: bool = True
+    """Whether proxies named in the environment are used."""
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            httpx.URL(self.url)
+        except (ValueError, httpx.InvalidURL) as error:
+            raise ValueError("endpoint url cannot be read; mend the recipe") from error
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("endpoint url must be http(s)://host[:port]/path; mend the recipe")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError(
+                "endpoint url must carry no user name, password, query or fragment; put the key "
+                "into an environment variable and name it in api_key_env"
+            )
+        if self.deadline_s <= 0 or self.attempts < 1 or self.concurrency < 1:
+            raise ValueError(
+                f"endpoint: deadline_s {self.deadline_s}, attempts {self.attempts} and concurrency "
+                f"{self.concurrency} must all be positive"
+            )
+        if self.api_key_env is not None:
+            key = self._key()
+            if not key:
+                raise ValueError(f"environment variable {self.api_key_env} is not set; set the key")
+            if not key.isascii() or not key.isprintable() or " " in key:
+                raise ValueError(
+                    f"environment variable {self.api_key_env} holds characters that no header may "
+                    f"carry; set it to the bare key"
+                )
+
+    @property
+    def where(self) -> str:
+        """Host and port, for sentences."""
+        return urlsplit(self.url).netloc
+
+    def complete(
+        self,
+        chats: Sequence[Chat],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seeds: Sequence[int],
+    ) -> list[str | ChatFailure]:
+        """Continue the conversations, at most `concurrency` at once; see `ChatModel.complete`."""
+        bodies = [
+            # Escaped to ASCII: a lone surrogate in the agent's words has no other encoding.
+            json.dumps(self._body(chat, temperature, max_tokens, seed)).encode()
+            for chat, seed in zip(chats, seeds, strict=True)
+        ]
+        return asyncio.run(self._complete_all(bodies))
+
+    def _body(self, chat: Chat, temperature: float, max_tokens: int, seed: int) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": role, "content": content} for role, content in chat],
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+        }
+        return {**body, "seed": seed} if self.send_seed else body
+
+    async def _complete_all(self, bodies: list[bytes]) -> list[str | ChatFailure]:
+        line = asyncio.Semaphore(self.concurrency)
+        limits = httpx.Limits(max_connections=self.concurrency)
+        # Certificates take tens of milliseconds to load and a plain url never uses them:
+        # redirects are not followed.
+        verify = urlsplit(self.url).scheme == "https"
+        async with httpx.AsyncClient(
+            timeout=self.deadline_s, limits=limits, trust_env=self.trust_env, verify=verify
+        ) as client:
+
+            async def in_line(body: bytes) -> str | ChatFailure:
+                async with line:
+                    return await self._within_deadline(client, body)
+
+            return list(await asyncio.gather(*(in_line(body) for body in bodies)))
+
+    async def _within_deadline(self, client: httpx.AsyncClient, body: bytes) -> str | ChatFailure:
+        last = "no attempt was answered"
+        attempt = 0
+        try:
+            async with asyncio.timeout(self.deadline_s):
+                for attempt in range(1, self.attempts + 1):
+                    outcome = await self._attempt(client, body)
+                    if isinstance(outcome, str):
+                        return outcome
+                    last = outcome.sentence
+                    if not outcome.retry:
+                        break
+                    if attempt < self.attempts:
+                        pause = self.backoff_s * 2 ** (attempt - 1)
+                        await asyncio.sleep(max(pause, outcome.wait_s))
+        except TimeoutError:
+            return ChatFailure(
+                f"endpoint {self.where} passed its deadline of {self.deadline_s:g} s in attempt "
+                f"{attempt} ({last}); see whether it is up, or raise the deadline"
+            )
+        return ChatFailure(f"endpoint {self.where} failed after {attempt} attempts: {last}")
+
+    async def _attempt(self, client: httpx.AsyncClient, body: bytes) -> str | _Fault:
+        key = self._key()
+        headers = {"content-type": "application/json", "accept-encoding": "identity"}
+        if key:
+            headers["authorization"] = f"Bearer {key}"
+        address = f"{self.url.rstrip('/')}/chat/completions"
+        try:
+            async with client.stream("POST", address, content=body, headers=headers) as response:
+                if response.status_code != httpx.codes.OK:
+                    return self._refused(response)
+                content = bytearray()
+                async for chunk in response.aiter_bytes():
+                    content += chunk
+                    if len(content) > MAX_RESPONSE_BYTES:
+                        limit = MAX_RESPONSE_BYTES
+                        return _Fault(f"it sent more than {limit} bytes; see what it is", True)
+        except httpx.HTTPError as error:
+            # The error's text may quote headers; its name says enough.
+            return _Fault(f"{type(error).__name__}; see whether it is up", True)
+        text = read_completion(bytes(content))
+        if text is None:
+            return _Fault("it answered without choices[0].message.content; see what it is", True)
+        return text.replace(key, REDACTED) if key else text
+
+    def _refused(self, response: httpx.Response) -> _Fault:
+        status = response.status_code
+        if status in (401, 403):
+            named = self.api_key_env or "api_key_env, which names no variable"
+            return _Fault(f"status {status}; check the key in {named}", False)
+        advice = "see its log" if status >= 500 else "check url, model and limits"
+        asked = response.headers.get("retry-after", "")
+        wait_s = min(float(asked), self.deadline_s) if asked.isdecimal() else 0.0
+        return _Fault(f"status {status}; {advice}", status in RETRIED_STATUS, wait_s)
+
+    def _key(self) -> str:
+        return os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
+
+
+def read_completion(content: bytes) -> str | None:
+    """Return the words of a completion, None if the bytes are not one.
+
+    A model's separate reasoning is private and not read.
+    """
+    try:
+        text = json.loads(content)["choices"][0]["message"]["content"]
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return None
+    return text if isinstance(text, str) else None
