@@ -1,0 +1,305 @@
+"""The sampler in this process: batched decoding that reads every token of a dialogue once.
+
+Keys and values of all dialogues stay in a preallocated cache between turns, so a turn costs its
+new tokens. Dialogues at different turns and of different lengths share every step; one that ends
+leaves the batch. A result depends on the weights, the dialogue and its seed, not on the batch
+(beyond rounding). Ids go in and out; text is not this module's business.
+
+Dimensions: W dialogues still writing, V vocabulary, S tokens of a turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from trainer.policy.cache import KeyValueCache
+from trainer.policy.decoder import Reading, causal_mask, plan_reading
+from trainer.policy.draw import draw, uniforms
+from trainer.policy.forward import choose_decoder, weights_mark
+from trainer.policy.memory import DialogueMemory
+from trainer.policy.sampler import Completion, Finish, SampleRequest
+
+READ_TOKENS = 4096
+"""Padded tokens in one forward pass over new text."""
+
+READ_COLUMNS = 512
+"""New tokens of one dialogue in one forward pass; bounds the attention mask."""
+
+
+@dataclass
+class _Writing:
+    """A turn that is being written."""
+
+    request: SampleRequest
+    place: int
+    """Index of the request in its batch."""
+    limit: int
+    """Tokens it may write."""
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    finish: Finish | None = None
+
+
+class LocalSampler:
+    """A transformers model in this process behind the `Sampler` seam.
+
+    The model is shared with the learner. After the weights change, `sync` must be called; until
+    then sampling is refused, so no completion can mix two policies.
+
+    Args:
+        model: A causal model. Llama, Qwen2 and Qwen3 decode by a hand-written pass, others by
+            their own forward.
+        stop_ids: Tokens that end a turn (`ChatFormat.stop_ids`).
+        max_dialogues: Dialogues remembered at once, and the widest batch; further requests are
+            served in waves.
+        max_tokens: Longest dialogue in tokens, prompt and answers; at most the model's context.
+        dtype: Type to compute in; the model's own unless given. Another type is for the
+            hand-written pass alone.
+        policy_version: The version of the weights the model has now.
+
+    Raises:
+        ValueError: if `max_tokens` passes the model's context, or the model cannot be decoded
+            with a cache (see `trainer.policy.forward`).
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        stop_ids: Collection[int],
+        *,
+        max_dialogues: int,
+        max_tokens: int,
+        dtype: torch.dtype | None = None,
+        policy_version: int = 0,
+    ) -> None:
+        self._model = model
+        self._decoder = choose_decoder(model, max_tokens=max_tokens, dtype=dtype)
+        self._stop_ids = frozenset(stop_ids)
+        self._max_dialogues = max_dialogues
+        self._max_tokens = max_tokens
+        self._policy_version = policy_version
+        self._weights_mark = weights_mark(model)
+        self._cache = KeyValueCache(self._decoder.shape, max_columns=max_tokens)
+        self._memory = DialogueMemory(self._cache, max_rows=max_dialogues)
+
+    @property
+    def policy_version(self) -> int:
+        """The version of the weights in force."""
+        return self._policy_version
+
+    def sample(
+        self, requests: Sequence[SampleRequest], *, temperature: float, greedy: bool = False
+    ) -> list[Completion]:
+        """Write one turn for each request, in order.
+
+        A dialogue whose context is full gets an empty completion that says `LENGTH`.
+
+        Args:
+            requests: Dialogues at any turn; each appears at most once.
+            temperature: Divides the logits before the softmax, > 0.
+            greedy: Take the likeliest token instead of sampling.
+
+        Raises:
+            ValueError: if a request or the temperature is out of bounds.
+            RuntimeError: if the weights changed since the last `sync`.
+            FloatingPointError: if the model's logits are not finite.
+        """
+        self._check(requests, temperature)
+        completions: list[Completion] = []
+        with torch.inference_mode():
+            for first in range(0, len(requests), self._max_dialogues):
+                wave = requests[first : first + self._max_dialogues]
+                completions += self._sample_wave(wave, temperature, greedy)
+        return completions
+
+    def release(self, dialogues: Sequence[str]) -> None:
+        """Forget what was read of these dialogues; unknown keys are ignored."""
+        self._memory.forget(dialogues)
+
+    def sync(self, policy_version: int) -> None:
+        """Take the model's present weights; everything read under older ones is forgotten."""
+        self._memory.clear()
+        self._decoder.refresh()
+        self._weights_mark = weights_mark(self._model)
+        self._policy_version = policy_version
+
+    def close(self) -> None:
+        """Give the cache's memory back; a later request would allocate it anew."""
+        self._cache = KeyValueCache(self._decoder.shape, max_columns=self._max_tokens)
+        self._memory = DialogueMemory(self._cache, max_rows=self._max_dialogues)
+
+    def _check(self, requests: Sequence[SampleRequest], temperature: float) -> None:
+        if not temperature > 0 or not math.isfinite(temperature):
+            raise ValueError(
+                f"temperature {temperature} must be a finite number above 0; for the likeliest "
+                "tokens pass greedy=True"
+            )
+        keys = [request.dialogue for request in requests]
+        if len(set(keys)) != len(keys):
+            twice = sorted({key for key in keys if keys.count(key) > 1})
+            raise ValueError(f"each dialogue asks for one turn at a time; {twice} asked for more")
+        for request in requests:
+            if not request.ids or request.max_new_tokens < 1:
+                raise ValueError(
+                    f"dialogue {request.dialogue!r} has {len(request.ids)} tokens and asks for "
+                    f"{request.max_new_tokens} more; both must be at least 1"
+                )
+        if weights_mark(self._model) != self._weights_mark:
+            raise RuntimeError(
+                f"the model's weights changed after policy version {self._policy_version} was "
+                "taken; call sync(policy_version) after every update"
+            )
+
+    def _sample_wave(
+        self, requests: Sequence[SampleRequest], temperature: float, greedy: bool
+    ) -> list[Completion]:
+        room = [
+            min(request.max_new_tokens, self._max_tokens - len(request.ids)) for request in requests
+        ]
+        batch = [
+            _Writing(request, place, limit)
+            for place, (request, limit) in enumerate(zip(requests, room, strict=True))
+            if limit > 0
+        ]
+        if batch:
+            self._memory.seat([turn.request.dialogue for turn in batch])
+            longest = max(len(turn.request.ids) + turn.limit for turn in batch)
+            self._cache.reserve(len(batch), longest)
+            self._write(batch, self._read(batch), temperature, greedy)
+        done = {turn.place: turn for turn in batch}
+        return [self._completion(done.get(place)) for place in range(len(requests))]
+
+    def _read(self, batch: Sequence[_Writing]) -> Tensor:
+        """Read what is new of every dialogue; return the logits [W, V] after its last token."""
+        starts = [self._memory.keep(turn.request.dialogue, turn.request.ids) for turn in batch]
+        new = [list(turn.request.ids[s:]) for turn, s in zip(batch, starts, strict=True)]
+        self._check_ids(batch, new)
+        logits = torch.empty(
+            len(batch), self._decoder.vocab_size, dtype=self._dtype, device=self._device
+        )
+        for rows in _groups(new):
+            read = 0
+            while rows:
+                part = [new[row][read : read + READ_COLUMNS] for row in rows]
+                at = [starts[row] + read for row in rows]
+                plan = plan_reading(part, rows, at, dtype=self._dtype, device=self._device)
+                logits[torch.tensor(rows, device=self._device)] = self._decoder.forward(
+                    self._cache, plan
+                )
+                read += READ_COLUMNS
+                rows = [row for row in rows if len(new[row]) > read]
+        for turn, ids in zip(batch, new, strict=True):
+            self._memory.add(turn.request.dialogue, ids)
+        return logits
+
+    def _write(
+        self, batch: Sequence[_Writing], logits: Tensor, temperature: float, greedy: bool
+    ) -> None:
+        """Decode until every turn of the batch has ended."""
+        writing = list(batch)
+        chance = uniforms([t.request.seed for t in batch], max(t.limit for t in batch))
+        chance = chance.to(self._device)
+        lengths = torch.tensor([len(t.request.ids) for t in batch], device=self._device)
+        step = 0
+        while True:
+            tokens, logprobs = draw(logits, chance[:, step], temperature=temperature, greedy=greedy)
+            self._note(writing, tokens.tolist(), logprobs.tolist())
+            going = [row for row, turn in enumerate(writing) if turn.finish is None]
+            if not going:
+                break
+            if _worth_leaving(len(going), len(writing)):
+                ended = [row for row, turn in enumerate(writing) if turn.finish is not None]
+                self._memory.arrange([*going, *ended], _longest(writing))
+                kept = torch.tensor(going, device=self._device)
+                tokens, chance, lengths = tokens[kept], chance[kept], lengths[kept]
+                writing = [writing[row] for row in going]
+            # An ended turn that stays for the while reads into columns that hold nothing yet.
+            positions = (lengths + step).clamp_(max=self._cache.columns - 1)
+            plan = self._step(tokens, positions, _longest(writing))
+            logits = self._decoder.forward(self._cache, plan)
+            step += 1
+        for turn in batch:
+            # The last token was never read: nothing followed it.
+            self._memory.add(turn.request.dialogue, turn.ids[:-1])
+
+    def _note(
+        self, writing: Sequence[_Writing], tokens: Sequence[int], logprobs: Sequence[float]
+    ) -> None:
+        for turn, token, logprob in zip(writing, tokens, logprobs, strict=True):
+            if turn.finish is not None:
+                continue
+            if not math.isfinite(logprob):
+                raise FloatingPointError(
+                    f"the logits of policy version {self._policy_version} are not finite; go back "
+                    "to a checkpoint from before the weights diverged"
+                )
+            turn.ids.append(token)
+            turn.logprobs.append(logprob)
+            if token in self._stop_ids:
+                turn.finish = Finish.STOP
+            elif len(turn.ids) == turn.limit:
+                turn.finish = Finish.LENGTH
+
+    def _step(self, tokens: Tensor, positions: Tensor, width: int) -> Reading:
+        """Plan the reading of one token by each of the first rows."""
+        rows = torch.arange(len(tokens), device=self._device)
+        return Reading(
+            tokens=tokens,
+            rows=rows,
+            positions=positions,
+            cache_rows=slice(0, len(tokens)),
+            within=rows,
+            offsets=torch.zeros_like(rows),
+            last=rows,
+            mask=causal_mask(positions[:, None], width, dtype=self._dtype),
+        )
+
+    def _check_ids(self, batch: Sequence[_Writing], new: Sequence[Sequence[int]]) -> None:
+        for turn, ids in zip(batch, new, strict=True):
+            if min(ids) < 0 or max(ids) >= self._decoder.vocab_size:
+                raise ValueError(
+                    f"dialogue {turn.request.dialogue!r} holds ids outside 0.."
+                    f"{self._decoder.vocab_size - 1}; was it made with another tokenizer?"
+                )
+
+    def _completion(self, turn: _Writing | None) -> Completion:
+        if turn is None or turn.finish is None:
+            return Completion((), (), Finish.LENGTH, self._policy_version)
+        return Completion(tuple(turn.ids), tuple(turn.logprobs), turn.finish, self._policy_version)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self._decoder.shape.dtype
+
+    @property
+    def _device(self) -> torch.device:
+        return self._decoder.shape.device
+
+
+def _groups(new: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Cut rows into neighbours that together stay below `READ_TOKENS` padded tokens."""
+    groups: list[list[int]] = [[]]
+    widest = 0
+    for row, ids in enumerate(new):
+        widest = max(widest, min(len(ids), READ_COLUMNS))
+        if groups[-1] and widest * (len(groups[-1]) + 1) > READ_TOKENS:
+            groups.append([])
+            widest = min(len(ids), READ_COLUMNS)
+        groups[-1].append(row)
+    return groups
+
+
+def _longest(turns: Sequence[_Writing]) -> int:
+    """Return the length in tokens of the longest dialogue, what was written included."""
+    return max(len(turn.request.ids) + len(turn.ids) for turn in turns)
+
+
+def _worth_leaving(going: int, width: int) -> bool:
+    """True when so many turns have ended that closing the ranks costs less than carrying them."""
+    return width - going >= max(1, width // 8)
