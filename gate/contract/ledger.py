@@ -22,6 +22,10 @@ FIRST = "0" * 64
 _HEAD = frozenset({"seq", "kind", "step", "time", "previous"})
 
 
+class Damaged(ValueError):
+    """A ledger that cannot be trusted; says which line, and what to do."""
+
+
 class EntryKind(StrEnum):
     """What a line of the ledger records."""
 
@@ -145,7 +149,7 @@ def entries(path: Path) -> tuple[Entry, ...]:
     """Read every record of a ledger; a missing one has none, torn lines are passed over.
 
     Raises:
-        ValueError: if a record is not one of a ledger, naming its line.
+        Damaged: if a record is not one of a ledger, naming its line.
     """
     if not path.exists():
         return ()
@@ -189,12 +193,12 @@ def launch_values(path: Path) -> Mapping[str, Any]:
     """Return the values that a run began with, as `knobs.from_values` takes them.
 
     Raises:
-        ValueError: if the ledger does not begin with a launch.
+        Damaged: if the ledger does not begin with a launch.
     """
     for entry in entries(path)[:1]:
         if entry.kind is EntryKind.LAUNCH:
             return entry.body["knobs"]
-    raise ValueError(f"{path} does not begin with a launch line; is this the ledger of a run?")
+    raise Damaged(f"{path} does not begin with a launch line; is this the ledger of a run?")
 
 
 def revisions(path: Path) -> tuple[Revision, ...]:
@@ -207,11 +211,11 @@ def revisions(path: Path) -> tuple[Revision, ...]:
     found: list[Revision] = []
     for entry in entries(path):
         if entry.kind is EntryKind.LAUNCH:
-            found.append(_revision(entry))
+            found.append(_revision(entry, step=0))
         elif entry.kind is EntryKind.INTENT:
             intents[entry.body["revision"]] = entry
         elif entry.kind is EntryKind.COMMITTED:
-            found.append(_revision(intents[entry.body["revision"]]))
+            found.append(_revision(intents[entry.body["revision"]], step=entry.step))
     return tuple(found)
 
 
@@ -275,20 +279,20 @@ def _entry(line: bytes, record: Mapping[str, Any], *, line_number: int) -> Entry
             body={key: value for key, value in record.items() if key not in _HEAD},
         )
     except (KeyError, ValueError) as error:
-        raise ValueError(
+        raise Damaged(
             f"ledger line {line_number}: {error} is missing or not known; the line was not "
             "written by the gate, `gate log` shows where the chain breaks"
         ) from error
 
 
-def _revision(entry: Entry) -> Revision:
+def _revision(entry: Entry, *, step: int) -> Revision:
     body = entry.body
     return Revision(
         number=body["revision"],
         kind=RevisionKind(body["origin"]),
         author=Author(body["author"]),
         reason=body["reason"],
-        step=entry.step,
+        step=step,
         time=entry.time,
         changes=tuple(knobs.KnobChange.from_json(change) for change in body.get("changes", ())),
         files={entry["path"]: entry["digest"] for entry in body["files"]},

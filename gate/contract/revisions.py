@@ -129,7 +129,9 @@ def commit(
         return ledger.revisions(run.ledger)[-1]
 
 
-def recover(run: RunPaths, *, now: float, checkpoint: Checkpoint = unobserved) -> Revision | None:
+def recover(
+    run: RunPaths, *, now: float, step: int | None = None, checkpoint: Checkpoint = unobserved
+) -> Revision | None:
     """Finish a revision that was interrupted after its intent; drop one that had none.
 
     A file that somebody edited in between is left alone: the next step boundary looks at it as
@@ -138,6 +140,7 @@ def recover(run: RunPaths, *, now: float, checkpoint: Checkpoint = unobserved) -
     Args:
         run: The run.
         now: Seconds since 1970.
+        step: The first training step under it; by default the one it was meant for.
         checkpoint: Told each write by name.
 
     Returns:
@@ -153,7 +156,8 @@ def recover(run: RunPaths, *, now: float, checkpoint: Checkpoint = unobserved) -
         body: dict[str, Any] = {"revision": entry.body["revision"]}
         if left:
             body["left"] = left
-        ledger.append(run.ledger, outcome, body, step=entry.step, now=now)
+        started = entry.step if step is None else step
+        ledger.append(run.ledger, outcome, body, step=started, now=now)
         checkpoint(str(outcome))
         _clear_staging(run)
         checkpoint("cleared")

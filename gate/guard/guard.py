@@ -1,0 +1,213 @@
+"""The guard: the knob files on disk become the knobs in force, whole or not at all.
+
+It is level-triggered. At each step boundary it looks at what the files say now; nothing depends
+on a notification. Whatever is wrong with a file, the values in force stay, the reason is told at
+every step until the file is mended, and the file itself is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gate.contract import files, knobs, ledger, revisions
+from gate.contract.findings import Finding, Severity
+from gate.contract.knobs import KnobChange, Knobs
+from gate.contract.ledger import Author, EntryKind, RevisionKind
+from gate.contract.paths import RunPaths
+from gate.guard import desired, history
+from gate.guard.desired import Desired
+from gate.guard.looking import Trouble, look
+from gate.guard.status import KnobStatus
+
+SILENT_STEPS = 2
+"""Steps for which a file that looks half saved is waited for before it is told."""
+
+LOCK_TIMEOUT_S = 2.0
+"""How long a step waits for another process's transaction, in seconds."""
+
+EVIDENCE_RULES = frozenset({"rules.difficulty"})
+"""Findings that training itself can resolve: such an edit is judged again at every step."""
+
+
+class Guard:
+    """The one door through which a running trainer takes up changes.
+
+    One guard belongs to one run and one thread. `open` it, then call `reconcile` at every step
+    boundary.
+    """
+
+    def __init__(self, run: RunPaths, worlds: tuple[str, ...], past: history.History) -> None:
+        self._run = run
+        self._worlds = worlds
+        self._past = past
+        self._paths = {f"knobs/{name}.yaml": os.fspath(run.knob_file(name)) for name in knobs.FILES}
+        self._ledger = os.fspath(run.ledger)
+        self._seen: list[bytes | Trouble] = []
+        # True when nothing but other files or a longer ledger can change the answer.
+        self._settled = False
+        self._unfinished_steps = 0
+        self._status = self._in_force(past.newest)
+
+    @classmethod
+    def open(cls, run: RunPaths, *, worlds: Sequence[str], at_revision: int | None = None) -> Guard:
+        """Return a guard that holds the last good values: what the ledger says is in force.
+
+        Files that were edited while nobody looked are found by the first `reconcile`.
+
+        Args:
+            run: The run; its ledger begins with a launch.
+            worlds: Names of the run's worlds.
+            at_revision: Begin under this revision, as a replay does; by default the newest.
+
+        Raises:
+            ledger.Damaged: if the ledger cannot be trusted.
+            gate.contract.findings.Refused: if the launch values are not valid.
+            ValueError: if there is no such revision.
+        """
+        guard = cls(run, tuple(worlds), history.read(run.ledger, worlds=tuple(worlds)))
+        if at_revision is not None:
+            guard.return_to(at_revision)
+        return guard
+
+    @property
+    def status(self) -> KnobStatus:
+        """What is in force and what stands against the files, as last told; nothing as changed."""
+        return self._status
+
+    def at_revision(self, revision: int) -> Knobs:
+        """Return the knobs of one revision of this run.
+
+        Raises:
+            ValueError: if the run has no such revision.
+        """
+        if revision not in self._past.knobs_by_revision:
+            raise ValueError(
+                f"{self._ledger} has no revision {revision}; the newest is {self._past.newest}"
+            )
+        return self._past.knobs_by_revision[revision]
+
+    def return_to(self, revision: int) -> KnobStatus:
+        """Put the knobs of a recorded revision in force, as a replayed step needs them.
+
+        The next `reconcile` goes on from there to the newest revision and to the files.
+
+        Raises:
+            ValueError: if the run has no such revision.
+        """
+        self._status = self._in_force(revision)
+        self._settled = False
+        return self._status
+
+    def reconcile(self, step: int, *, success_history: Sequence[float], now: float) -> KnobStatus:
+        """Look at the files, take up what changed if all of it is right, and tell.
+
+        Without a change this reads four files and compares their bytes: no lock, no parse.
+
+        Args:
+            step: The training step about to begin, from 1.
+            success_history: Mean success of the last training steps, oldest first.
+            now: Seconds since 1970.
+        """
+        if (
+            self._settled
+            and [look(path) for path in self._paths.values()] == self._seen
+            and history.size(self._ledger) == self._past.num_bytes
+        ):
+            return self._status
+        before = self._status
+        self._settled = False
+        try:
+            with files.run_lock(self._run.root, purpose=f"step {step}", timeout_s=LOCK_TIMEOUT_S):
+                self._status = self._take_up(step, success_history, now)
+        except (files.LockBusy, files.DiskFull, ledger.Damaged) as error:
+            self._status = replace(before, refused=(_postponed(error),))
+        if self._status.revision == before.revision:
+            return self._status
+        return replace(self._status, changed=knobs.diff(before.knobs, self._status.knobs))
+
+    def _take_up(self, step: int, success_history: Sequence[float], now: float) -> KnobStatus:
+        self._follow_ledger()
+        revisions.recover(self._run, step=step, now=now)
+        self._follow_ledger()
+        contents = {path: look(place) for path, place in self._paths.items()}
+        self._seen = list(contents.values())
+        # What is doubtful about a revision stays so for as long as it is in force.
+        lasting = self._status.revision == self._past.newest
+        status = self._in_force(self._past.newest, self._status.warnings if lasting else ())
+        want = desired.read(contents, self._past.digests, worlds=self._worlds)
+        if want.findings:
+            return self._keep(status, want, want.findings, step, now)
+        self._unfinished_steps = 0
+        if not want.edited:
+            self._settled = True
+            return status
+        changes, findings = desired.judge(
+            want, status, self._past.revisions, step=step, success_history=success_history
+        )
+        if any(finding.severity is Severity.ERROR for finding in findings):
+            return self._keep(status, want, findings, step, now)
+        self._adopt(want, changes, step, now)
+        self._settled = True
+        return self._in_force(self._past.newest, findings)
+
+    def _adopt(self, want: Desired, changes: Sequence[KnobChange], step: int, now: float) -> None:
+        revisions.commit(
+            self._run,
+            {},
+            in_place={path: want.state[path] for path in want.edited},
+            author=Author.UNATTRIBUTED,
+            reason="",
+            kind=RevisionKind.DIRECT_EDIT,
+            changes=changes,
+            step=step,
+            now=now,
+        )
+        self._follow_ledger()
+
+    def _keep(
+        self,
+        status: KnobStatus,
+        want: Desired,
+        findings: tuple[Finding, ...],
+        step: int,
+        now: float,
+    ) -> KnobStatus:
+        """Leave the values in force and tell why; record each distinct refusal once."""
+        self._unfinished_steps = self._unfinished_steps + 1 if want.unfinished else 0
+        if want.unfinished and self._unfinished_steps <= SILENT_STEPS:
+            return status
+        if want.state not in self._past.refused:
+            body = {
+                "state": want.state,
+                "revision": status.revision,
+                "findings": [finding.to_json() for finding in findings],
+            }
+            ledger.append(self._run.ledger, EntryKind.REFUSED, body, step=step, now=now)
+            self._follow_ledger()
+        self._settled = not any(finding.rule in EVIDENCE_RULES for finding in findings)
+        return replace(status, refused=findings)
+
+    def _follow_ledger(self) -> None:
+        if history.size(self._ledger) != self._past.num_bytes:
+            self._past = history.read(self._run.ledger, worlds=self._worlds, known=self._past)
+
+    def _in_force(self, revision: int, warnings: tuple[Finding, ...] = ()) -> KnobStatus:
+        return KnobStatus(
+            knobs=self.at_revision(revision),
+            revision=revision,
+            warnings=warnings,
+            since_step=self._past.since_step(revision),
+        )
+
+
+def _postponed(error: files.LockBusy | files.DiskFull | ledger.Damaged) -> Finding:
+    """Return why the files could not be looked at; nothing is wrong with them."""
+    rules = {
+        files.LockBusy: ("guard.lock-busy", "It is tried again at the next step."),
+        files.DiskFull: ("guard.disk-full", "It is tried again at the next step."),
+        ledger.Damaged: ("guard.ledger-damaged", "Until then no edit comes into force."),
+    }
+    rule, next_step = rules[type(error)]
+    return Finding(rule, Severity.ERROR, f"No edit can be taken up: {error}.", next_step)

@@ -1,0 +1,100 @@
+"""The ledger as the guard remembers it: the knobs of every revision, computed once.
+
+It follows the ledger and decides nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from gate.contract import knobs, ledger
+from gate.contract.knobs import Knobs
+from gate.contract.ledger import EntryKind, Revision
+
+
+@dataclass(frozen=True)
+class History:
+    """All revisions of a run up to some moment."""
+
+    revisions: tuple[Revision, ...]
+    knobs_by_revision: Mapping[int, Knobs]
+    refused: tuple[Any, ...]
+    """The states of the files (see `Desired.state`) that were refused and recorded."""
+    digests: Mapping[str, str]
+    """The sha256 of each file as last adopted, by its path within the run."""
+    num_bytes: int
+    """Size of the ledger that this comes from; a ledger of another size has news."""
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest revision."""
+        return self.revisions[-1].number
+
+    def since_step(self, revision: int) -> Mapping[str, int]:
+        """Return the first step under each changed knob's value, as of one revision."""
+        found = {
+            change.path: past.step
+            for past in self.revisions
+            if past.number <= revision
+            for change in past.changes
+        }
+        return MappingProxyType(found)
+
+
+def read(path: Path, *, worlds: tuple[str, ...], known: History | None = None) -> History:
+    """Read a ledger.
+
+    Args:
+        path: The ledger.
+        worlds: Names of the run's worlds.
+        known: An earlier reading of the same ledger, whose knobs are used again.
+
+    Raises:
+        ledger.Damaged: if it does not begin with a launch, its lines do not follow from each
+            other, or revisions are gone that were there.
+        gate.contract.findings.Refused: if the launch values are not valid.
+    """
+    num_bytes = size(path)
+    chain = ledger.verify(path)
+    if not chain.ok:
+        raise ledger.Damaged(
+            f"{path.name}: line {chain.first_bad_line} does not follow from the line before; "
+            "restore the ledger: revisions in it cannot be trusted"
+        )
+    launch_values = ledger.launch_values(path)
+    revisions = ledger.revisions(path)
+    if known is not None and revisions[-1].number < known.newest:
+        raise ledger.Damaged(
+            f"{path.name} ends at revision {revisions[-1].number}, but revision {known.newest} "
+            "was in it; restore its last lines"
+        )
+    states = dict(known.knobs_by_revision) if known is not None else {}
+    for revision in revisions:
+        if revision.number in states:
+            continue
+        if revision.number == 0:
+            states[0] = knobs.from_values(launch_values, worlds=worlds)
+        else:
+            states[revision.number] = knobs.apply(states[revision.base], revision.changes)
+    return History(
+        revisions=revisions,
+        knobs_by_revision=MappingProxyType(states),
+        refused=tuple(
+            entry.body["state"] for entry in ledger.entries(path) if entry.kind is EntryKind.REFUSED
+        ),
+        digests=ledger.file_digests(revisions),
+        num_bytes=num_bytes,
+    )
+
+
+def size(path: str | Path) -> int:
+    """Return a ledger's size in bytes; 0 if it is not there."""
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,122 @@
+"""What the rules look at: a change, who wants it, and what training has shown so far.
+
+Every rule is a pure function of a `ChangeSet`. Nothing in one can be written by a knob file
+except the new values themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gate.contract import knobs
+from gate.contract.findings import Finding, Severity
+from gate.contract.ledger import Author
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a value stands in a file; line and column count from 1."""
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+
+
+@dataclass(frozen=True)
+class Move:
+    """One knob going from one value to another, for all worlds or for one."""
+
+    path: str
+    """The knob's declared path, as `user.facts_per_reply`."""
+    written: str
+    """The path as it was written, which names the world for an override."""
+    world: str | None
+    """The world it is for; None for every world without a value of its own."""
+    spec: knobs.KnobSpec
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True)
+class ChangeSet:
+    """A change as a whole, with the evidence that rules may use."""
+
+    new: knobs.Knobs
+    """All knobs as they would be in force."""
+    old: knobs.Knobs | None = None
+    """All knobs as they are in force; None when files are checked without a run."""
+    changes: Sequence[knobs.KnobChange] = ()
+    author: Author = Author.UNATTRIBUTED
+    reason: str = ""
+    """Why, in the author's words; a saved file gives none."""
+    step: int = 0
+    """The first training step that would run under it."""
+    success_history: Sequence[float] = ()
+    """Mean success of the last training steps, in [0, 1], oldest first."""
+    last_written: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The step at which each knob was written last, by path."""
+    positions: Mapping[str, Position] = field(default_factory=dict[str, Position])
+    """Where each value stands, by path as written."""
+
+    @property
+    def by_hand(self) -> bool:
+        """True when a person, or a saved file, asks: pace and evidence are then advice."""
+        return self.author in (Author.PERSON, Author.UNATTRIBUTED)
+
+    @functools.cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """The values that really change, world by world; undeclared knobs are not among them."""
+        if self.old is None:
+            return ()
+        found: list[Move] = []
+        for change in self.changes:
+            spec = knobs.specs().get(change.knob)
+            if spec is None:
+                continue
+            old, new = (state.get(spec.path, change.world) for state in (self.old, self.new))
+            if old != new:
+                found.append(Move(spec.path, change.path, change.world, spec, old, new))
+        return tuple(found)
+
+    def touches(self, *paths: str) -> bool:
+        """Return whether one of these knobs changes; true of everything without a run."""
+        return self.old is None or any(move.path in paths for move in self.moves)
+
+    def finding(
+        self,
+        rule: str,
+        path: str,
+        message: str,
+        next_step: str,
+        *,
+        severity: Severity = Severity.ERROR,
+        value: Any = None,
+        limit: Any = None,
+    ) -> Finding:
+        """Return a finding about one knob, with its place if that is known.
+
+        Args:
+            rule: The rule's name, without its prefix.
+            path: The knob as written.
+            message: The thing, its value and the limit, in a sentence.
+            next_step: What to do about it, in a sentence.
+            severity: Whether it stops the change.
+            value: The value found.
+            limit: What it broke.
+        """
+        place = self.positions.get(path, Position(f"{path.partition('.')[0]}.yaml"))
+        return Finding(
+            rule=f"rules.{rule}",
+            severity=severity,
+            message=message,
+            next_step=next_step,
+            file=place.file,
+            line=place.line,
+            column=place.column,
+            path=path,
+            value=value,
+            limit=limit,
+        )
