@@ -7,9 +7,6 @@ while a run is live. The `*.schema.json` files here declare them; everything els
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs.editing import edit
 from gate.contract.knobs.reading import (
-    END,
-    LARGEST,
-    NotReady,
     ParsedFile,
     Position,
     load,
@@ -29,6 +26,7 @@ from gate.contract.knobs.spec import (
     schema,
     specs,
 )
+from gate.contract.knobs.text import END, LARGEST, NotReady
 from gate.contract.knobs.values import (
     ABSENT,
     Absent,

@@ -55,7 +55,8 @@ class Oddity(NamedTuple):
     """From 1."""
     column: int
     """From 1."""
-    character: str
+    text: str
+    """The character."""
     sentence: str
     """What stands there."""
     next_step: str

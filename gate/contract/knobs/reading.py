@@ -1,43 +1,22 @@
 """Knob files become values whole, or are refused whole with every fault and its place.
 
-A file counts as whole only when its last line is the comment `# end of knobs`, and no other line
-begins so. A file cut anywhere while it is being saved then lacks that line, so that
-`entropy_coeff: 0.004` cut to `0.00` is never taken for a value. Nothing here writes, moves or repairs a file, and no fault falls back to a default.
+Nothing here writes, moves or repairs a file, and no fault falls back to a default: a caller keeps
+what it has. Whether a file was saved whole is decided in `gate.contract.knobs.text`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gate.contract.findings import Finding, Refused, Severity
-from gate.contract.knobs import characters, tree
+from gate.contract.findings import Finding, Refused
+from gate.contract.knobs import tree
 from gate.contract.knobs.check import Fault, Parts, check, dotted
 from gate.contract.knobs.spec import FILES
+from gate.contract.knobs.text import NotReady, decode, flaw, read_tree, unfinished
 from gate.contract.knobs.values import Knobs
-
-END = "# end of knobs"
-"""The last line of every knob file."""
-
-LARGEST = 256 * 1024
-"""Bytes of a knob file; real ones have about four thousand."""
-
-MOST_CHARACTERS = 20
-"""Characters out of place that one refusal lists."""
-
-_END_LINE = re.compile(rf"^{END}.*$", re.MULTILINE)
-_CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?= |\r?$)", re.MULTILINE)
-
-
-class NotReady(Refused):
-    """A file is empty or lacks its last line: as if it were still being saved.
-
-    A reader keeps the last good values and looks again at the next step; when it stays so, the
-    findings say what to do.
-    """
 
 
 class Position(NamedTuple):
@@ -81,13 +60,16 @@ def parse(file: str, content: bytes, *, worlds: Collection[str]) -> ParsedFile:
     root = read_tree(name, text)
     document, positions = locate(root)
     values, faults = check(file, document, worlds=worlds)
-    findings = [_placed(name, fault, positions) for fault in _blanks(file, root) + faults]
+    blanks = _blanks(file, root)
+    empty = {fault.parts for fault in blanks}
+    faults = blanks + [fault for fault in faults if fault.parts not in empty]
+    findings = [_placed(name, fault, positions) for fault in faults]
     findings += _repeated_keys(file, root)
-    unfinished = _unfinished(name, text)
-    if unfinished is not None:
+    half = unfinished(name, text)
+    if half is not None:
         # What the missing rest would have said cannot be missed yet.
         findings = [finding for finding in findings if finding.rule != "knobs.missing"]
-        raise NotReady([unfinished, *_in_order(findings)])
+        raise NotReady([half, *_in_order(findings)])
     if findings:
         raise Refused(_in_order(findings))
     places = {
@@ -131,114 +113,7 @@ def unreadable_file(path: Path, error: OSError) -> Finding:
         next_step = f"Allow reading it: chmod u+r {path}."
     elif isinstance(error, IsADirectoryError):
         next_step = "A directory stands in its place: move it away and put the file back."
-    return _error("unreadable", f"{path.name} cannot be read: {reason}.", next_step, str(path))
-
-
-def decode(name: str, content: bytes) -> str:
-    """Return a knob file's text, without a byte order mark.
-
-    Raises:
-        NotReady: if it is empty.
-        Refused: if it is no text, too large, or a merge conflict.
-    """
-    if len(content) > LARGEST:
-        raise Refused(
-            [
-                _error(
-                    "size",
-                    f"{name} has {len(content)} bytes; at most {LARGEST} are read.",
-                    "Restore it from the starting set in knobs/.",
-                    name,
-                    value=len(content),
-                    limit=LARGEST,
-                )
-            ]
-        )
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise Refused(
-            [_error("encoding", f"{name} is saved as UTF-16.", "Save it as UTF-8.", name, (1, 1))]
-        )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8-sig")
-        raise Refused(
-            [
-                _error(
-                    "encoding",
-                    f"{name} is no UTF-8 text: byte {content[error.start]:#04x} stands here.",
-                    "Save it as UTF-8 text.",
-                    name,
-                    _at(before, len(before)),
-                )
-            ]
-        ) from error
-    findings = [
-        _error(
-            "character",
-            f"{name} has {characters.name(found.group())} in it.",
-            "Remove the character; if there are many, the file is no text: restore it.",
-            name,
-            _at(text, found.start()),
-        )
-        for found in list(characters.UNPRINTABLE.finditer(text))[:MOST_CHARACTERS]
-    ]
-    conflicts = [
-        _error(
-            "conflict",
-            f"{name} has a merge conflict marker {found.group()} at line {_at(text, found.start())[0]}.",
-            "Keep one side of each conflict and remove the marker lines.",
-            name,
-            _at(text, found.start()),
-        )
-        for found in _CONFLICT.finditer(text)
-    ]
-    if findings or conflicts:
-        raise Refused(findings + conflicts)
-    return text
-
-
-def read_tree(name: str, text: str) -> tree.Node:
-    """Return the tree of a knob file's text.
-
-    Raises:
-        NotReady: if it holds nothing but comments, or breaks off.
-        Refused: if it is no YAML, or uses what knob files do without.
-    """
-    try:
-        root = tree.read(text)
-    except tree.Unreadable as fault:
-        findings = _suspects(name, text) or [
-            _error("syntax", fault.message, fault.next_step, name, (fault.line, fault.column))
-        ]
-        root = fault
-    else:
-        if root is None or (isinstance(root, tree.Scalar) and root.text == ""):
-            raise NotReady(
-                [
-                    _error(
-                        "empty",
-                        f"{name} is empty.",
-                        "Restore it from the starting set in knobs/; the last good values stay "
-                        "in force.",
-                        name,
-                    )
-                ]
-            )
-        if isinstance(root, tree.Entries):
-            return root
-        findings = _suspects(name, text) or [
-            _error(
-                "syntax",
-                f"{name} holds one {'text' if isinstance(root, tree.Scalar) else 'list'} "
-                "where knobs belong.",
-                "Write one `name: value` a line.",
-                name,
-                (root.start.line, root.start.column),
-            )
-        ]
-    unfinished = _unfinished(name, text)
-    raise NotReady([unfinished, *findings]) if unfinished else Refused(findings)
+    return flaw("unreadable", f"{path.name} cannot be read: {reason}.", next_step, str(path))
 
 
 def locate(root: tree.Node) -> tuple[Any, dict[tuple[Parts, bool], tuple[int, int]]]:
@@ -279,7 +154,7 @@ def _blanks(file: str, root: tree.Node) -> list[Fault]:
     return [
         Fault(
             parts,
-            _error(
+            flaw(
                 "blank",
                 f"{dotted(file, parts)} has no value.",
                 "Write one; where null is allowed, write null.",
@@ -301,7 +176,7 @@ def _repeated_keys(file: str, root: tree.Node) -> list[Finding]:
             if earlier is not key:
                 path = dotted(file, (*parts, key.text))
                 findings.append(
-                    _error(
+                    flaw(
                         "duplicate",
                         f"{path} stands at line {earlier.start.line} and again at line "
                         f"{key.start.line}.",
@@ -313,37 +188,6 @@ def _repeated_keys(file: str, root: tree.Node) -> list[Finding]:
                     )
                 )
     return findings
-
-
-def _unfinished(name: str, text: str) -> Finding | None:
-    whole = text.rstrip()
-    last = _at(whole, len(whole))[0]
-    # Every line that merely begins like the last one counts: cut at the right byte, it would be it.
-    lines = [_at(text, found.start())[0] for found in _END_LINE.finditer(text)]
-    if lines == [last] and whole.endswith(END):
-        return None
-    earlier = [line for line in lines if line != last]
-    if earlier:
-        message = f"{name} has a line that begins with `{END}` at line {earlier[0]}, too early."
-        next_step = "Keep that line only at the very end, so that a half-saved file is known."
-    else:
-        message = f"{name} does not end with the line `{END}`, so it may be half saved."
-        next_step = f"Save it again, or add the last line `{END}` if it was removed."
-    return _error("unfinished", message, next_step, name, (last, 1), limit=END)
-
-
-def _suspects(name: str, text: str) -> list[Finding]:
-    return [
-        _error(
-            "character",
-            odd.sentence,
-            odd.next_step,
-            name,
-            (odd.line, odd.column),
-            value=odd.character,
-        )
-        for odd in list(characters.oddities(text))[:MOST_CHARACTERS]
-    ]
 
 
 def _placed(
@@ -359,28 +203,3 @@ def _placed(
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (finding.line or 0, finding.column or 0))
-
-
-def _at(text: str, index: int) -> tuple[int, int]:
-    """Return line and column, both from 1, of a character of a text."""
-    before = text[:index]
-    start = max(before.rfind("\n"), before.rfind("\r")) + 1
-    breaks = before.count("\n") + before.count("\r") - before.count("\r\n")
-    return breaks + 1, index - start + 1
-
-
-def _error(
-    rule: str,
-    message: str,
-    next_step: str,
-    file: str,
-    place: tuple[int, int] | None = None,
-    *,
-    path: str | None = None,
-    value: Any = None,
-    limit: Any = None,
-) -> Finding:
-    line, column = place or (None, None)
-    return Finding(
-        f"knobs.{rule}", Severity.ERROR, message, next_step, file, line, column, path, value, limit
-    )

@@ -12,8 +12,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from gate.contract.knobs.reading import END
 from gate.contract.knobs.spec import WORLDS, Harder, KnobSpec, keys, schema, specs
+from gate.contract.knobs.text import END
 from gate.contract.knobs.values import Knobs, defaults
 
 WIDTH = 92

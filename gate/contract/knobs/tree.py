@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 from ruamel.yaml import YAML
@@ -19,7 +19,6 @@ from ruamel.yaml.events import (
     AliasEvent,
     DocumentStartEvent,
     Event,
-    MappingStartEvent,
     NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
@@ -163,7 +162,12 @@ def _node(event: Event, events: Iterator[Event], *, depth: int, flow: bool) -> N
         if not isinstance(part, NodeEvent):
             return Entries(tuple(pairs), start, _place(cast("Any", part).end_mark), inside)
         key = _key(part, events, depth=depth + 1)
-        pairs.append((key, _node(next(events), events, depth=depth + 1, flow=inside)))
+        value = _node(next(events), events, depth=depth + 1, flow=inside)
+        if isinstance(value, Scalar) and value.plain and value.text == "":
+            # The parser places an empty value at whatever follows, perhaps lines below.
+            after = Place(key.end.line, key.end.column + 1, key.end.index + 1)
+            value = replace(value, start=after, end=after)
+        pairs.append((key, value))
     raise AssertionError("a parser always closes what it opened")
 
 
