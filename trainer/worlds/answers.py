@@ -15,6 +15,7 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.worlds.calls import Fault, Result, fault
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.wire import TooLongError
 
 MAX_TEXT_CHARS = 200_000
 """Longest text in an answer: an opening, an observation, words to the user."""
@@ -49,6 +50,8 @@ def read_answer(method: str, content: bytes) -> Result:
         return _READERS[method](_Record(body))
     except RecursionError:
         return _invalid(method, "is nested too deeply")
+    except TooLongError as error:
+        return fault(StopReason.WORLD_FLOODED, f"the answer to {method} {error}")
     # ValueError covers text that is not JSON, bytes that are not UTF-8 and endless digits.
     except ValueError as error:
         return _invalid(method, str(error))
@@ -63,7 +66,7 @@ class _Record:
 
     def __init__(self, body: Any) -> None:
         if not isinstance(body, dict):
-            raise InvalidAnswerError(f"is {str(body)[:64]!r} where a map of fields belongs")
+            raise InvalidAnswerError(f"is {_shown(body)} where a map of fields belongs")
         self.fields: dict[str, Any] = body
 
     def text(self, name: str) -> str:
@@ -71,9 +74,7 @@ class _Record:
         if not isinstance(value, str):
             raise InvalidAnswerError(f"has {name} = {_shown(value)}; it must be a string")
         if len(value) > MAX_TEXT_CHARS:
-            raise InvalidAnswerError(
-                f"has {name} of {len(value)} characters; at most {MAX_TEXT_CHARS}"
-            )
+            raise TooLongError(f"has {name} of {len(value)} characters; at most {MAX_TEXT_CHARS}")
         try:
             value.encode()
         except UnicodeEncodeError as error:

@@ -58,9 +58,9 @@ class WorldHost:
         self._ending: list[WorldProcess] = []
         self._period = 0
         self._serial = 0
-        self._end = weakref.finalize(
-            self, _end_all, self._processes, self._ending, owner=os.getpid()
-        )
+        self._owner = os.getpid()
+        self._owned = (self._lines, self._processes, self._ending)
+        self._end = weakref.finalize(self, _end_all, *self._owned, owner=self._owner)
 
     def check(self, world: str) -> Fault | None:
         """Load a world now; return why it cannot be used, or None when it can."""
@@ -126,14 +126,12 @@ class WorldHost:
         if self._lines:
             raise ValueError(f"{len(self._lines)} episodes are open; close them before a replace")
         self._folders = dict(folders)
-        self._opening.clear()
-        _end_all(self._processes, self._ending, owner=os.getpid())
+        self.shutdown()
 
     def shutdown(self) -> None:
         """End all episodes and processes, and return when they are gone; may be repeated."""
-        self.close(list(self._lines))
         self._opening.clear()
-        _end_all(self._processes, self._ending, owner=os.getpid())
+        _end_all(*self._owned, owner=self._owner)
 
     def __enter__(self) -> Self:
         return self
@@ -263,14 +261,22 @@ def _drop(poller: select.poll, table: dict[int, Any], descriptors: list[int]) ->
         del table[descriptor]
 
 
-def _end_all(processes: dict[str, WorldProcess], ending: list[WorldProcess], *, owner: int) -> None:
-    """Let all go, then wait for all, so that they end side by side."""
+def _end_all(
+    lines: dict[str, EpisodeLine],
+    processes: dict[str, WorldProcess],
+    ending: list[WorldProcess],
+    *,
+    owner: int,
+) -> None:
+    """End what a host owns and wait for it; all are let go first, so they end side by side."""
     # A fork of the trainer inherits this object, but not the right to end what it did not start.
     if os.getpid() != owner:
         return
     family = [*processes.values(), *ending]
-    processes.clear()
-    ending.clear()
+    for line in lines.values():
+        line.close()
+    for table in (lines, processes, ending):
+        table.clear()
     for process in family:
         process.let_go()
     for process in family:

@@ -6,7 +6,7 @@ adopts every process whose parent has ended, ends it, and when the trainer or th
 away, by whatever signal, it ends the whole family and removes its scratch folder. Only a world
 that kills its keeper on purpose can leave a process behind.
 
-    python -m trainer.worlds.keeper FOLDER CONTROL LIFELINE TRAINER_PID LIMITS
+    python -m trainer.worlds.keeper FOLDER SCRATCH CONTROL LIFELINE TRAINER_PID LIMITS
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import shutil
 import signal
 import socket
 import sys
-import tempfile
 import time
 from pathlib import Path
 from types import FrameType
@@ -37,13 +36,10 @@ def main(arguments: list[str]) -> int:
     Returns:
         0 when no process of the world is left, 1 when one could not be ended.
     """
-    folder, control_fd, lifeline_fd, trainer, bounds = arguments
+    folder, scratch, control_fd, lifeline_fd, trainer, bounds = arguments
     _watch_trainer(int(trainer))
-    scratch = Path(tempfile.mkdtemp(prefix="eau-world-"))
     try:
         limits.adopt_orphans()
-        os.environ["HOME"] = os.environ["TMPDIR"] = str(scratch)
-        os.chdir(scratch)
         with (
             socket.socket(fileno=int(control_fd)) as control,
             socket.socket(fileno=int(lifeline_fd)) as lifeline,
@@ -56,7 +52,7 @@ def main(arguments: list[str]) -> int:
                     zygote.ignore_terminal()
                     limits.die_with_parent(parent)
                     bound = limits.from_json(json.loads(bounds))
-                    zygote.run(control, Path(folder), scratch, bound)
+                    zygote.run(control, Path(folder), Path(scratch), bound)
                 finally:
                     os._exit(0)
             control.close()

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections import deque
 from pathlib import Path
@@ -62,10 +64,13 @@ class WorldProcess:
         self.dying: dict[int, EpisodeLine] = {}
         """Episodes that died, by process id, until the zygote has told how."""
         self._unsent: deque[bytes] = deque()
+        self._scratch = Path(tempfile.mkdtemp(prefix="eau-world-"))
         self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lifeline, lifeline = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with control, lifeline:
-            self._keeper = _start_keeper(folder, control.fileno(), lifeline.fileno(), bounds)
+            self._keeper = _start_keeper(
+                folder, self._scratch, control.fileno(), lifeline.fileno(), bounds
+            )
         self.control.setblocking(False)
         self._lifeline.settimeout(_KEEPER_ANSWER_S)
 
@@ -106,9 +111,12 @@ class WorldProcess:
             except BlockingIOError:
                 break
             except ConnectionResetError:
-                content, descriptors = b"", []
+                # The zygote ended before it had read all orders: what it said comes after this.
+                continue
             lines = [socket.socket(fileno=descriptor) for descriptor in descriptors]
             if not content:
+                if packets:  # its last words come first; the end stays readable
+                    break
                 self.fall(fault(StopReason.WORLD_DIED, f"the process of {self.world} ended"))
                 break
             packet = _read_news(content)
@@ -141,6 +149,7 @@ class WorldProcess:
         if not _ended_well(keeper, by=time.monotonic() + _KEEPER_END_S):
             for pid in processes.in_session(keeper):
                 processes.kill(pid)
+            shutil.rmtree(self._scratch, ignore_errors=True)
         self._keeper.wait()
 
     def _believable(self, packet: dict[str, Any]) -> bool:
@@ -163,26 +172,27 @@ class WorldProcess:
 
 
 def _start_keeper(
-    folder: Path, control: int, lifeline: int, bounds: Limits
+    folder: Path, scratch: Path, control: int, lifeline: int, bounds: Limits
 ) -> subprocess.Popen[bytes]:
     """Start `python -m trainer.worlds.keeper` in a session and environment of its own."""
-    arguments = [str(folder.resolve()), str(control), str(lifeline), str(os.getpid())]
+    arguments = [folder.resolve(), scratch, control, lifeline, os.getpid()]
     return subprocess.Popen(
         [
             *(sys.executable, "-B", "-s", "-P", "-m", "trainer.worlds.keeper"),
-            *arguments,
+            *map(str, arguments),
             json.dumps(bounds.to_json()),
         ],
         env={
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
-            "HOME": "/nonexistent",
+            "HOME": str(scratch),
+            "TMPDIR": str(scratch),
             "PYTHONPATH": str(_CHECKOUT),
             "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": "1",
             "OMP_WAIT_POLICY": "passive",
         },
-        cwd="/",
+        cwd=scratch,
         pass_fds=(control, lifeline),
         start_new_session=True,
         stdin=subprocess.DEVNULL,

@@ -26,7 +26,7 @@ _LENGTH = struct.Struct(">I")
 
 
 class TooLongError(ValueError):
-    """A frame that announces more bytes than the seam carries."""
+    """An answer with more bytes or characters than the seam carries."""
 
 
 def frame(content: bytes) -> bytes:

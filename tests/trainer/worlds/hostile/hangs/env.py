@@ -1,0 +1,27 @@
+"""Its tool sleeps for an hour."""
+
+import time
+
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+
+class _World:
+    """One episode of it."""
+
+    def start(self):
+        return Opening("rules", "hello")
+
+    def act(self, action):
+        time.sleep(3600)
+        return StepResult()
+
+    def hear(self, reply):
+        return StepResult()
+
+    def verdict(self):
+        return Verdict(1.0, 1.0)
+
+
+def make(task, *, settings, seed):
+    """Return the world."""
+    return _World()

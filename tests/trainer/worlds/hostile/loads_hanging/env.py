@@ -1,0 +1,5 @@
+"""Its code never finishes loading."""
+
+import time
+
+time.sleep(3600)

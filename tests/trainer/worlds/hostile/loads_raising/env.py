@@ -1,0 +1,3 @@
+"""Its code raises when it is loaded."""
+
+raise RuntimeError("no world today")

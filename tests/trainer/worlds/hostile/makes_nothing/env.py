@@ -1,0 +1,3 @@
+"""It has no function `make`."""
+
+WORLD = None

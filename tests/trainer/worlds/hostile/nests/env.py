@@ -1,0 +1,27 @@
+"""Its tool returns a tower of lists."""
+
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+
+class _World:
+    """One episode of it."""
+
+    def start(self):
+        return Opening("rules", "hello")
+
+    def act(self, action):
+        tower = []
+        for _ in range(400):
+            tower = [tower]
+        return StepResult(events=tuple(tower))  # pyright: ignore[reportArgumentType]
+
+    def hear(self, reply):
+        return StepResult()
+
+    def verdict(self):
+        return Verdict(1.0, 1.0)
+
+
+def make(task, *, settings, seed):
+    """Return the world."""
+    return _World()

@@ -1,0 +1,25 @@
+"""Its tool declares an ending that is not a world's to declare."""
+
+from trainer.episode import StopReason
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+
+class _World:
+    """One episode of it."""
+
+    def start(self):
+        return Opening("rules", "hello")
+
+    def act(self, action):
+        return StepResult(stop=StopReason.OUT_OF_TOKENS)
+
+    def hear(self, reply):
+        return StepResult()
+
+    def verdict(self):
+        return Verdict(1.0, 1.0)
+
+
+def make(task, *, settings, seed):
+    """Return the world."""
+    return _World()

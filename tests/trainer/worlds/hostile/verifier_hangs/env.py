@@ -1,0 +1,27 @@
+"""Its verifier never comes back."""
+
+import time
+
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+
+class _World:
+    """One episode of it."""
+
+    def start(self):
+        return Opening("rules", "hello")
+
+    def act(self, action):
+        return StepResult("fine")
+
+    def hear(self, reply):
+        return StepResult()
+
+    def verdict(self):
+        time.sleep(3600)
+        return Verdict(1.0, 1.0)
+
+
+def make(task, *, settings, seed):
+    """Return the world."""
+    return _World()
