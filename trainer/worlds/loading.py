@@ -37,11 +37,16 @@ def load_world(folder: Path) -> ModuleType:
     if not entry.is_file() or not entry.resolve().is_relative_to(root):
         raise WorldLoadError(f"{root}: no {ENTRY_FILE} inside it; a world needs one with `make`")
     package = _package(root)
+    cached = sys.dont_write_bytecode
+    # Cached bytecode is told from new code by second and size, which two quick edits can share.
+    sys.dont_write_bytecode = True
     try:
         module = importlib.import_module(f"{package}.{entry.stem}")
     except (Exception, SystemExit) as error:
         forget(package)
         raise WorldLoadError(last_line(error, root)) from error
+    finally:
+        sys.dont_write_bytecode = cached
     if not callable(getattr(module, "make", None)):
         forget(package)
         raise WorldLoadError(f"{entry}: no function `make(task, *, settings, seed)`; define it")
