@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.metadata
 import importlib.util
 import re
 import shutil
@@ -94,6 +96,25 @@ def test_every_dependency_is_pinned_within_its_range() -> None:
         )
 
 
+def test_every_package_that_is_imported_is_declared() -> None:
+    project = PYPROJECT["project"]
+    core = _names(project["dependencies"])
+    optional = core.union(*(_names(e) for e in project["optional-dependencies"].values()))
+    brought_by = importlib.metadata.packages_distributions()
+    undeclared: list[str] = []
+    for source in tree.sources(*tree.PACKAGES):
+        at_top = {id(node) for node in source.tree.body}
+        # A world's files import each other by bare name, since the folder is copied into a run.
+        ours = {path.stem for path in (tree.CHECKOUT / source.path).parent.glob("*.py")}
+        ours |= sys.stdlib_module_names | set(tree.PACKAGES)
+        for node in ast.walk(source.tree):
+            declared = core if id(node) in at_top else optional
+            for module in _imports(node) - ours:
+                if not declared & {_normal(name) for name in brought_by.get(module, ())}:
+                    undeclared.append(f"{source.path}: {module}")
+    assert undeclared == [], "declare it in pyproject.toml; an optional one is imported where used"
+
+
 def test_pins_name_versions_alone_and_fit_every_build() -> None:
     for line in _lines():
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9a-z.]*", line), line
@@ -107,6 +128,19 @@ def _lines() -> list[str]:
 def _pins() -> dict[str, str]:
     pairs = (line.split("==") for line in _lines())
     return {_normal(name): version for name, version in pairs}
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {_normal(Requirement(entry).name) for entry in requirements}
+
+
+def _imports(node: ast.AST) -> set[str]:
+    """Top-level names of the modules that one statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name.split(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {node.module.split(".")[0]}
+    return set()
 
 
 def _normal(name: str) -> str:
