@@ -17,8 +17,9 @@ from tests.project import tree
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 DOCSTRING_SHARE = (0.15, 0.22)
-"""Bounds of docstring lines among all lines of the three packages."""
-COMMENT_SHARE = (0.02, 0.08)
+"""Docstrings of modules, classes and functions, as a share of all lines of the three packages."""
+REMARK_SHARE = (0.02, 0.08)
+"""Comments, and the sentences under fields that stand where other code has comments."""
 FORBIDDEN_WORDS = {
     "utils", "util", "helpers", "helper", "common", "misc", "manager", "managers",
     "handler", "handlers", "processor", "stuff", "base",
@@ -96,12 +97,15 @@ def test_no_docstring_repeats_its_name(package: str) -> None:
     assert empty == [], "a docstring that repeats the name says nothing"
 
 
-def test_docstrings_and_comments_are_neither_scarce_nor_a_second_program() -> None:
+def test_docstrings_and_remarks_are_neither_scarce_nor_a_second_program() -> None:
     total = sum(source.num_lines for source in PACKAGES)
-    documented = sum(_docstring_lines(source.tree) for source in PACKAGES) / total
-    commented = sum(_comment_lines(source.text) for source in PACKAGES) / total
-    assert DOCSTRING_SHARE[0] <= documented <= DOCSTRING_SHARE[1], f"docstrings: {documented:.1%}"
-    assert COMMENT_SHARE[0] <= commented <= COMMENT_SHARE[1], f"comments: {commented:.1%}"
+    docstrings = sum(_docstring_lines(source.tree) for source in PACKAGES)
+    sentences = sum(_standing_string_lines(source.tree) for source in PACKAGES) - docstrings
+    remarks = sentences + sum(_comment_lines(source.text) for source in PACKAGES)
+    low, high = DOCSTRING_SHARE
+    assert low <= docstrings / total <= high, f"docstrings: {docstrings / total:.1%}"
+    low, high = REMARK_SHARE
+    assert low <= remarks / total <= high, f"remarks: {remarks / total:.1%}"
 
 
 def _length(node: ast.FunctionDef) -> int:
@@ -130,6 +134,15 @@ def _span(node: ast.stmt) -> int:
 
 
 def _docstring_lines(module: ast.Module) -> int:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return sum(
+        _span(node.body[0])
+        for node in ast.walk(module)
+        if isinstance(node, documented) and ast.get_docstring(node)
+    )
+
+
+def _standing_string_lines(module: ast.Module) -> int:
     """Lines of strings that stand alone: docstrings, and the sentence under a field."""
     return sum(
         _span(node)
