@@ -57,6 +57,9 @@ class LearnConfig:
     lr_schedule: str = "constant"
     """`constant`, `linear` or `cosine`; it multiplies the live learning rates."""
     lr_warmup_steps: int = 0
+    lr_decay_steps: int = 0
+    """Updates after which `linear` and `cosine` have reached 0; they need it, `constant` does not.
+    """
     max_grad_norm: float = 1.0
     weight_decay: float = 0.01
     tis_cap: float | None = 2.0

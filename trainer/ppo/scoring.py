@@ -1,0 +1,113 @@
+"""Scoring: what actor, critic and reference think of a batch before anything is learnt from it.
+
+Log-probabilities are computed by the learner, not taken from the sampler, so that the ratio of the
+first minibatch is 1; the gap to the sampler is measured and corrected apart. Nothing here changes
+a weight.
+
+Dimensions: B trajectories, T tokens, N action tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from trainer.ppo.batch import PackedBatch, micro_batches
+from trainer.ppo.critic import Critic, bootstrap_values, values_before
+from trainer.ppo.forward import score_actions
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Constants of one update; 0 off the action tokens."""
+
+    old_logprobs_BT: Tensor
+    """Under the learner's actor at the start of the update, at the sampling temperature."""
+    entropies_BT: Tensor
+    reference_logprobs_BT: Tensor | None
+    values_BT: Tensor | None
+    """The critic's estimate of the state before each token."""
+    bootstrap_B: Tensor | None
+    """Value after the last action of a truncated row, else 0."""
+
+
+@torch.no_grad()
+def score(
+    batch: PackedBatch,
+    actor: PreTrainedModel,
+    critic: Critic | None,
+    reference: PreTrainedModel | None,
+    *,
+    temperature: float,
+    bootstrap_truncated: bool,
+    max_tokens: int,
+) -> Scores:
+    """Score every action token of a batch.
+
+    Args:
+        batch: Packed trajectories.
+        actor: The policy.
+        critic: None for a method without one.
+        reference: The policy to stay near; None where nobody asks.
+        temperature: The sampling temperature; values are not divided by it.
+        bootstrap_truncated: Whether a cut episode is worth what the critic expects after it,
+            rather than 0.
+        max_tokens: Padded tokens of one forward pass; it does not change the result.
+
+    Raises:
+        FloatingPointError: if a model gives a number that is not finite.
+    """
+    logprobs_BT = torch.zeros_like(batch.rollout_logprobs_BT, dtype=_precision(actor))
+    entropies_BT = torch.zeros_like(logprobs_BT)
+    reference_BT = None if reference is None else torch.zeros_like(logprobs_BT)
+    outputs_BT = None if critic is None else torch.zeros_like(logprobs_BT)
+    for rows in micro_batches(batch.lengths_B, max_tokens=max_tokens).rows:
+        width = max(batch.lengths_B[row] for row in rows)
+        at = torch.tensor(rows, device=batch.ids_BT.device)
+        ids_RW, positions_RW = batch.ids_BT[at, :width], batch.position_ids_BT[at, :width]
+        mask_RW = batch.action_mask_BT[at, :width]
+        found = score_actions(actor, ids_RW, positions_RW, mask_RW, temperature=temperature)
+        logprobs_BT[at, :width] = _placed(found.logprobs_N, mask_RW)
+        entropies_BT[at, :width] = _placed(found.entropies_N, mask_RW)
+        if reference is not None and reference_BT is not None:
+            near = score_actions(reference, ids_RW, positions_RW, mask_RW, temperature=temperature)
+            reference_BT[at, :width] = _placed(near.logprobs_N, mask_RW)
+        if critic is not None and outputs_BT is not None:
+            outputs_BT[at, :width] = critic(ids_RW, positions_RW).to(outputs_BT.dtype)
+
+    values_BT = bootstrap_B = None
+    if outputs_BT is not None:
+        values_BT = torch.where(batch.action_mask_BT, values_before(outputs_BT), 0.0)
+        lengths_B = torch.tensor(batch.lengths_B, device=outputs_BT.device)
+        bootstrap_B = bootstrap_values(
+            outputs_BT, lengths_B, batch.truncated_B & bootstrap_truncated
+        )
+    scores = Scores(logprobs_BT, entropies_BT, reference_BT, values_BT, bootstrap_B)
+    _check_finite(scores)
+    return scores
+
+
+def _placed(values_N: Tensor, mask_RW: Tensor) -> Tensor:
+    """Lay one number per action token out on the padded grid."""
+    return values_N.new_zeros(mask_RW.shape).masked_scatter(mask_RW, values_N)
+
+
+def _precision(model: torch.nn.Module) -> torch.dtype:
+    """Return the dtype of log-probabilities and values: the model's, but at least float32."""
+    return torch.promote_types(next(model.parameters()).dtype, torch.float32)
+
+
+def _check_finite(scores: Scores) -> None:
+    """Stop before a broken number reaches a gradient."""
+    for name, values in vars(scores).items():
+        if values is not None and not bool(values.isfinite().all()):
+            raise FloatingPointError(
+                f"scoring the batch gave {name.removesuffix('_BT').removesuffix('_B')} that are "
+                "not finite; the weights are as they were, go back to the last good checkpoint"
+            )
