@@ -8,64 +8,16 @@ items) and `x-some-positive` (not all weights are zero). It knows nothing about 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
-from gate.contract.findings import Finding, Severity
 from gate.contract.knobs import hints
-from gate.contract.knobs.spec import FILES, WORLDS, keys, schema, specs
-
-Parts = tuple[str | int, ...]
-"""Where a value stands, from the top of a file: keys and indices."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A finding and the part of the document it is about."""
-
-    parts: Parts
-    finding: Finding
-    at_key: bool = False
-    """True when the key itself is wrong rather than its value."""
-
-
-@dataclass
-class _Walk:
-    """What one pass over a document has found."""
-
-    root: Mapping[str, Any]
-    file: str
-    worlds: Collection[str]
-    faults: list[Fault] = field(default_factory=list[Fault])
-
-    def refuse(
-        self,
-        parts: Parts,
-        rule: str,
-        message: str,
-        next_step: str,
-        *,
-        value: Any = None,
-        limit: Any = None,
-        at_key: bool = False,
-    ) -> None:
-        finding = Finding(
-            rule=f"knobs.{rule}",
-            severity=Severity.ERROR,
-            message=message,
-            next_step=next_step,
-            path=dotted(self.file, parts),
-            value=value,
-            limit=limit,
-        )
-        self.faults.append(Fault(parts, finding, at_key))
-
-    def name(self, parts: Parts) -> str:
-        return dotted(self.file, parts)
+from gate.contract.knobs.names import is_world, missing, unknown
+from gate.contract.knobs.spec import WORLDS, schema
+from gate.contract.knobs.tree import Parts
+from gate.contract.knobs.walk import Fault, Walk, article, shown, types, wanted
 
 
 def check(
@@ -83,7 +35,7 @@ def check(
         The values in canonical form (numbers as float, integers as int, optional parts filled
         in, keys in the order of the schema) and all faults; use the values only without faults.
     """
-    walk = _Walk(root=schema(file), file=file, worlds=worlds)
+    walk = Walk(root=schema(file), file=file, worlds=worlds)
     if not isinstance(document, dict):
         walk.refuse((), "type", f"{file}.yaml holds no knobs.", "Write one `name: value` a line.")
         return {}, walk.faults
@@ -97,31 +49,20 @@ def check(
     return values, walk.faults
 
 
-def dotted(file: str, parts: Parts) -> str:
-    """Return the path of a part, as in `user.worlds.travel.facts_per_reply`."""
-    return ".".join((file, *(str(part) for part in parts)))
-
-
-def shown(value: Any) -> str:
-    """Return a value as a refusal quotes it: JSON on one line, cut at 80 characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 80 else text[:80] + "…"
-
-
-def _value(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _value(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     if reference := declared.get("$ref"):
         declared = walk.root["properties"][reference.rpartition("/")[2]]
     if "enum" in declared:
         return _choice(walk, declared, value, parts)
-    names = _types(declared)
+    names = types(declared)
     kind = next((name for name in names if _is(value, name)), None)
     if kind is None:
         hint = hints.meant(value, names[0])
         walk.refuse(
             parts,
             "type",
-            f"{walk.name(parts)} is {shown(value)}, not {_article(names)}.",
-            hint or f"Write {_wanted(declared)}.",
+            f"{walk.name(parts)} is {shown(value)}, not {article(names)}.",
+            hint or f"Write {wanted(declared)}.",
             value=value,
             limit=list(names),
         )
@@ -129,7 +70,7 @@ def _value(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -
     return _BY_KIND[kind](walk, declared, value, parts)
 
 
-def _choice(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _choice(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     choices = cast("list[str]", declared["enum"])
     if not (isinstance(value, str) and value in choices):
         near = hints.nearest(value, choices) if isinstance(value, str) else None
@@ -137,25 +78,25 @@ def _choice(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) 
             parts,
             "choice",
             f"{walk.name(parts)} is {shown(value)}, which is none of {', '.join(choices)}.",
-            f"Did you mean {near}?" if near else f"Write {_wanted(declared)}.",
+            f"Did you mean {near}?" if near else f"Write {wanted(declared)}.",
             value=value,
             limit=choices,
         )
     return value
 
 
-def _null(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _null(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     return value
 
 
-def _number(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _number(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     if not _finite(value):
         walk.refuse(
             parts,
             "finite",
             f"{walk.name(parts)} is {value if isinstance(value, float) else 'huge'}, "
             "which is not a finite number.",
-            f"Write {_wanted(declared)}.",
+            f"Write {wanted(declared)}.",
             value=str(value)[:40],
         )
         return value
@@ -165,14 +106,14 @@ def _number(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) 
                 parts,
                 "range",
                 f"{walk.name(parts)} is {value!r}, which is {words} {declared[keyword]}.",
-                f"Write {_wanted(declared)}; a value is never clamped.",
+                f"Write {wanted(declared)}; a value is never clamped.",
                 value=value,
                 limit=declared[keyword],
             )
-    return float(value) + 0.0 if "number" in _types(declared) else int(value)
+    return float(value) + 0.0 if "number" in types(declared) else int(value)
 
 
-def _text(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _text(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     length = len(value)
     low, high = declared.get("minLength", 0), declared.get("maxLength", math.inf)
     if not low <= length <= high:
@@ -198,11 +139,11 @@ def _text(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) ->
     return value
 
 
-def _switch(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _switch(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     return value
 
 
-def _list(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _list(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     items = cast("Sequence[Any]", value)
     low, high = declared.get("minItems", 0), declared.get("maxItems", math.inf)
     if not low <= len(items) <= high:
@@ -223,12 +164,14 @@ def _list(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) ->
     return result
 
 
-def _unique(walk: _Walk, items: Sequence[Any], part: str | None, parts: Parts) -> None:
+def _unique(walk: Walk, items: Sequence[Any], part: str | None, parts: Parts) -> None:
     seen: dict[str, int] = {}
     for number, item in enumerate(items):
-        if part is not None and not (isinstance(item, dict) and part in item):
-            continue
-        identity = cast("dict[str, Any]", item)[part] if part is not None else item
+        identity: Any = item
+        if part is not None:
+            if not (isinstance(item, dict) and part in item):
+                continue
+            identity = cast("dict[str, Any]", item[part])
         first = seen.setdefault(shown(identity), number)
         if first != number:
             walk.refuse(
@@ -240,7 +183,7 @@ def _unique(walk: _Walk, items: Sequence[Any], part: str | None, parts: Parts) -
             )
 
 
-def _map(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
+def _map(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     entries = cast("dict[Any, Any]", value)
     properties = cast("Mapping[str, Any]", declared.get("properties", {}))
     others = declared.get("additionalProperties", False)
@@ -249,15 +192,15 @@ def _map(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> 
         if key in entries:
             result[key] = _value(walk, property_schema, entries[key], (*parts, key))
         elif key in declared.get("required", ()):
-            _missing(walk, property_schema, key, parts)
+            missing(walk, property_schema, key, parts)
         elif "default" in property_schema:
             result[key] = property_schema["default"]
     for key, entry in entries.items():
         if key in properties:
             continue
         if others is False:
-            _unknown(walk, properties, key, parts)
-        elif declared.get("x-keys") != "world" or _is_world(walk, key, parts):
+            unknown(walk, properties, key, parts)
+        elif declared.get("x-keys") != "world" or is_world(walk, key, parts):
             result[key] = _value(walk, others, entry, (*parts, key))
     most = declared.get("maxProperties", math.inf)
     if len(entries) > most:
@@ -280,71 +223,7 @@ def _map(walk: _Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> 
     return result
 
 
-def _missing(walk: _Walk, declared: Mapping[str, Any], key: str, parts: Parts) -> None:
-    where = walk.name(parts) if parts else f"{walk.file}.yaml"
-    default = f"`{key}: {shown(declared['default'])}`" if "default" in declared else f"`{key}:`"
-    words = "its default" if "default" in declared else "with a value"
-    walk.refuse(
-        (*parts, key),
-        "missing",
-        f"{where} lacks {key}.",
-        f"Add {default} ({words}).",
-    )
-
-
-def _unknown(walk: _Walk, properties: Mapping[str, Any], key: Any, parts: Parts) -> None:
-    name = str(key)
-    here = (*parts, name)
-    if parts[:1] == (WORLDS,) and len(parts) == 2 and name in keys(walk.file):
-        walk.refuse(
-            here,
-            "one-for-all-worlds",
-            f"{walk.file}.{name} cannot differ between worlds"
-            + (", which share one policy." if walk.file == "agent" else "."),
-            f"Remove it here and set {name} at the top of {walk.file}.yaml.",
-            value=name,
-            limit=list(properties),
-            at_key=True,
-        )
-        return
-    homes = [other for other in FILES if f"{other}.{name}" in specs() and other != walk.file]
-    near = hints.nearest(name, properties)
-    if near is not None:
-        next_step = f"Did you mean {near}?"
-    elif homes and not parts:
-        next_step = f"It belongs in {homes[0]}.yaml: move it there."
-    else:
-        known = f"The names are {', '.join(properties)}." if properties else "Remove it."
-        next_step = hints.odd(name) or known
-    walk.refuse(
-        here,
-        "unknown",
-        f"{walk.name(parts) if parts else f'{walk.file}.yaml'} has no knob or part named {name}.",
-        next_step,
-        value=name,
-        limit=list(properties),
-        at_key=True,
-    )
-
-
-def _is_world(walk: _Walk, key: Any, parts: Parts) -> bool:
-    if key in walk.worlds:
-        return True
-    names = ", ".join(sorted(walk.worlds)) or "none"
-    near = hints.nearest(str(key), walk.worlds)
-    walk.refuse(
-        (*parts, str(key)),
-        "unknown-world",
-        f"{walk.name(parts)} names the world {shown(key)}; the run's worlds are: {names}.",
-        f"Did you mean {near}?" if near else "Use one of them, or remove the entry.",
-        value=key,
-        limit=sorted(walk.worlds),
-        at_key=True,
-    )
-    return False
-
-
-_BY_KIND: Mapping[str, Callable[[_Walk, Mapping[str, Any], Any, Parts], Any]] = {
+_BY_KIND: Mapping[str, Callable[[Walk, Mapping[str, Any], Any, Parts], Any]] = {
     "null": _null,
     "boolean": _switch,
     "integer": _number,
@@ -360,11 +239,6 @@ _BOUNDS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
     "exclusiveMinimum": (lambda value, bound: value > bound, "not above"),
     "exclusiveMaximum": (lambda value, bound: value < bound, "not below"),
 }
-
-
-def _types(declared: Mapping[str, Any]) -> tuple[str, ...]:
-    names = declared["type"]
-    return (names,) if isinstance(names, str) else tuple(cast("Sequence[str]", names))
 
 
 def _is(value: Any, kind: str) -> bool:
@@ -383,37 +257,6 @@ _PYTHON: Mapping[str, Any] = {
     "array": list,
     "object": dict,
 }
-
-_WORDS = {
-    "null": "null",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "number": "a number",
-    "string": "a text",
-    "array": "a list",
-    "object": "a map of names to values",
-}
-
-
-def _article(names: Sequence[str]) -> str:
-    return " or ".join(_WORDS[name] for name in names)
-
-
-def _wanted(declared: Mapping[str, Any]) -> str:
-    """Return in words what a schema accepts."""
-    if "enum" in declared:
-        return " or ".join(declared["enum"])
-    words = _article(_types(declared))
-    low = declared.get("minimum", declared.get("exclusiveMinimum"))
-    high = declared.get("maximum")
-    if low is None or high is None:
-        return words
-    above = "above" if "exclusiveMinimum" in declared else "from"
-    return (
-        f"{words}, {above} {low} to {high}"
-        if above == "from"
-        else (f"{words}, above {low} and up to {high}")
-    )
 
 
 def _finite(value: float) -> bool:

@@ -52,7 +52,7 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     """Return the known name that is most like an unknown one, if one is like it at all."""
     found = process.extractOne(name, sorted(known), scorer=fuzz.ratio, score_cutoff=CLOSE)
     if found is not None:
-        return cast("str", found[0])
+        return found[0]
     # "tau" for "tau2" and "travelgym" for "travel" are names cut short or drawn out.
     parts = [other for other in sorted(known) if other.startswith(name) or name.startswith(other)]
     return parts[0] if len(name) > 1 and len(parts) == 1 else None

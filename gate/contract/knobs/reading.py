@@ -6,17 +6,18 @@ what it has. Whether a file was saved whole is decided in `gate.contract.knobs.t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gate.contract.findings import Finding, Refused
 from gate.contract.knobs import tree
-from gate.contract.knobs.check import Fault, Parts, check, dotted
+from gate.contract.knobs.check import check
 from gate.contract.knobs.spec import FILES
 from gate.contract.knobs.text import NotReady, decode, flaw, read_tree, unfinished
 from gate.contract.knobs.values import Knobs
+from gate.contract.knobs.walk import Fault, dotted
 
 
 class Position(NamedTuple):
@@ -58,12 +59,11 @@ def parse(file: str, content: bytes, *, worlds: Collection[str]) -> ParsedFile:
         raise ValueError(f"{file!r} is no knob file; the files are {', '.join(FILES)}")
     text = decode(name, content)
     root = read_tree(name, text)
-    document, positions = locate(root)
-    values, faults = check(file, document, worlds=worlds)
+    values, faults = check(file, tree.value_of(root), worlds=worlds)
     blanks = _blanks(file, root)
     empty = {fault.parts for fault in blanks}
     faults = blanks + [fault for fault in faults if fault.parts not in empty]
-    findings = [_placed(name, fault, positions) for fault in faults]
+    findings = [_placed(name, fault, root) for fault in faults]
     findings += _repeated_keys(file, root)
     half = unfinished(name, text)
     if half is not None:
@@ -72,12 +72,8 @@ def parse(file: str, content: bytes, *, worlds: Collection[str]) -> ParsedFile:
         raise NotReady([half, *_in_order(findings)])
     if findings:
         raise Refused(_in_order(findings))
-    places = {
-        dotted(file, parts): Position(*place)
-        for (parts, at_key), place in positions.items()
-        if not at_key
-    }
-    return ParsedFile(file, values, places)
+    positions = {dotted(file, parts): _position(node) for parts, _, node in tree.walk(root)}
+    return ParsedFile(file, values, positions)
 
 
 def load(directory: Path, *, worlds: Collection[str]) -> Knobs:
@@ -105,6 +101,25 @@ def load(directory: Path, *, worlds: Collection[str]) -> Knobs:
     return Knobs(parsed)
 
 
+def read_whole(file: str, content: bytes) -> tuple[str, tree.Entries]:
+    """Return text and tree of a knob file that can be read, whatever its values are.
+
+    Raises:
+        NotReady: if it is empty or lacks its last line.
+        Refused: if it cannot be read, or says a thing twice.
+    """
+    name = f"{file}.yaml"
+    text = decode(name, content)
+    root = read_tree(name, text)
+    half = unfinished(name, text)
+    if half is not None:
+        raise NotReady([half])
+    repeated = _repeated_keys(file, root)
+    if repeated:
+        raise Refused(repeated)
+    return text, root
+
+
 def unreadable_file(path: Path, error: OSError) -> Finding:
     """Return the finding about a knob file that cannot be read at all."""
     reason = (error.strerror or str(error)).lower()
@@ -114,39 +129,6 @@ def unreadable_file(path: Path, error: OSError) -> Finding:
     elif isinstance(error, IsADirectoryError):
         next_step = "A directory stands in its place: move it away and put the file back."
     return flaw("unreadable", f"{path.name} cannot be read: {reason}.", next_step, str(path))
-
-
-def locate(root: tree.Node) -> tuple[Any, dict[tuple[Parts, bool], tuple[int, int]]]:
-    """Return a tree's JSON value, and line and column of each value and (at_key) of each key.
-
-    Of a key that stands there twice the last value counts here; `parse` refuses the file.
-    """
-    positions: dict[tuple[Parts, bool], tuple[int, int]] = {}
-
-    def walk(node: tree.Node, parts: Parts) -> Any:
-        positions[parts, False] = (node.start.line, node.start.column)
-        if isinstance(node, tree.Scalar):
-            return node.value
-        if isinstance(node, tree.Items):
-            return [walk(item, (*parts, number)) for number, item in enumerate(node.nodes)]
-        document: dict[str, Any] = {}
-        for key, value in node.pairs:
-            here = (*parts, key.text)
-            positions[here, True] = (key.start.line, key.start.column)
-            document[key.text] = walk(value, here)
-        return document
-
-    return walk(root, ()), positions
-
-
-def _nodes(node: tree.Node, parts: Parts = ()) -> Iterator[tuple[Parts, tree.Node]]:
-    yield parts, node
-    if isinstance(node, tree.Entries):
-        for key, value in node.pairs:
-            yield from _nodes(value, (*parts, key.text))
-    elif isinstance(node, tree.Items):
-        for number, item in enumerate(node.nodes):
-            yield from _nodes(item, (*parts, number))
 
 
 def _blanks(file: str, root: tree.Node) -> list[Fault]:
@@ -162,14 +144,14 @@ def _blanks(file: str, root: tree.Node) -> list[Fault]:
                 path=dotted(file, parts),
             ),
         )
-        for parts, node in _nodes(root)
+        for parts, _, node in tree.walk(root)
         if isinstance(node, tree.Scalar) and node.plain and node.text == ""
     ]
 
 
 def _repeated_keys(file: str, root: tree.Node) -> list[Finding]:
     findings: list[Finding] = []
-    for parts, node in _nodes(root):
+    for parts, _, node in tree.walk(root):
         first: dict[str, tree.Scalar] = {}
         for key, _ in node.pairs if isinstance(node, tree.Entries) else ():
             earlier = first.setdefault(key.text, key)
@@ -190,15 +172,20 @@ def _repeated_keys(file: str, root: tree.Node) -> list[Finding]:
     return findings
 
 
-def _placed(
-    name: str, fault: Fault, positions: Mapping[tuple[Parts, bool], tuple[int, int]]
-) -> Finding:
-    parts, at_key = fault.parts, fault.at_key
-    # What is missing has no place of its own: point at what it is missing from.
-    while (parts, at_key) not in positions:
-        parts, at_key = parts[:-1], False
-    line, column = positions[parts, at_key]
+def _placed(name: str, fault: Fault, root: tree.Node) -> Finding:
+    """Return a fault's finding with the place of its value, or of its key if that is wrong."""
+    nearest: tree.Node = root
+    for parts, key, node in tree.walk(root):
+        # What is missing has no place of its own: point at what it is missing from.
+        if parts == fault.parts[: len(parts)]:
+            at_key = fault.at_key and parts == fault.parts
+            nearest = key if at_key and key is not None else node
+    line, column = _position(nearest)
     return replace(fault.finding, file=name, line=line, column=column)
+
+
+def _position(node: tree.Node) -> Position:
+    return Position(node.start.line, node.start.column)
 
 
 def _in_order(findings: list[Finding]) -> list[Finding]:

@@ -6,19 +6,22 @@ whether it has a point or not, and that a number with a leading zero is text (YA
 disagree on it). This module knows nothing about knobs.
 """
 
+# ruamel.yaml's parts are untyped, and this is the one module that touches them.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
     DocumentStartEvent,
-    Event,
     NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
@@ -40,7 +43,7 @@ class Place(NamedTuple):
     """From 1."""
     column: int
     """From 1."""
-    index: int
+    offset: int
     """From 0, from the start of the text."""
 
 
@@ -84,6 +87,9 @@ class Items:
 
 Node = Scalar | Entries | Items
 
+Parts = tuple[str | int, ...]
+"""Where a value stands, from the top of a file: keys and indices."""
+
 
 class Unreadable(Exception):
     """A text that is not YAML, or uses a part of YAML that knob files do without."""
@@ -119,12 +125,35 @@ def read(text: str) -> Node | None:
     return root
 
 
-def _events(text: str) -> Iterator[Event]:
+def value_of(node: Node) -> Any:
+    """Return the JSON value of a tree; of a key that stands there twice, the last value."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Items):
+        return [value_of(item) for item in node.nodes]
+    return {key.text: value_of(value) for key, value in node.pairs}
+
+
+def walk(node: Node, parts: Parts = ()) -> Iterator[tuple[Parts, Scalar | None, Node]]:
+    """Yield every value below a node, itself included, with its path and its key if it has one."""
+    yield parts, None, node
+    if isinstance(node, Items):
+        for number, item in enumerate(node.nodes):
+            yield from walk(item, (*parts, number))
+    elif isinstance(node, Entries):
+        for key, value in node.pairs:
+            inner = walk(value, (*parts, key.text))
+            here, _, first = next(inner)
+            yield here, key, first
+            yield from inner
+
+
+def _events(text: str) -> Iterator[Any]:
     parser = YAML(typ="safe", pure=True)
     try:
-        yield from cast("Iterator[Event]", cast("Any", parser).parse(text))
+        yield from parser.parse(text)
     except MarkedYAMLError as error:
-        mark = cast("Any", error.problem_mark or error.context_mark)
+        mark = error.problem_mark or error.context_mark
         said = ", ".join(part for part in (error.context, error.problem) if part)
         raise Unreadable(
             f"This is no valid YAML: {said}.",
@@ -136,7 +165,7 @@ def _events(text: str) -> Iterator[Event]:
         raise Unreadable(f"This is no valid YAML: {error}.", "Rewrite the file.", 1, 1) from error
 
 
-def _node(event: Event, events: Iterator[Event], *, depth: int, flow: bool) -> Node:
+def _node(event: Any, events: Iterator[Any], *, depth: int, flow: bool) -> Node:
     _refuse_references(event)
     if depth > DEEPEST:
         raise _unreadable(
@@ -144,34 +173,33 @@ def _node(event: Event, events: Iterator[Event], *, depth: int, flow: bool) -> N
             f"This is nested more than {DEEPEST} levels deep.",
             "No knob needs that: compare the file with the starting set in knobs/.",
         )
-    start = _place(cast("Any", event).start_mark)
+    start = _place(event.start_mark)
     if isinstance(event, ScalarEvent):
         plain = not event.style
         value = resolve(event.value) if plain else event.value
-        end = _place(cast("Any", event).end_mark)
-        return Scalar(value, event.value, plain, start, end, flow)
-    inside = flow or bool(cast("Any", event).flow_style)
+        return Scalar(value, event.value, plain, start, _place(event.end_mark), flow)
+    inside = flow or bool(event.flow_style)
     if isinstance(event, SequenceStartEvent):
         nodes: list[Node] = []
         for part in events:
             if isinstance(part, SequenceEndEvent):
-                return Items(tuple(nodes), start, _place(cast("Any", part).end_mark), inside)
+                return Items(tuple(nodes), start, _place(part.end_mark), inside)
             nodes.append(_node(part, events, depth=depth + 1, flow=inside))
     pairs: list[tuple[Scalar, Node]] = []
     for part in events:
         if not isinstance(part, NodeEvent):
-            return Entries(tuple(pairs), start, _place(cast("Any", part).end_mark), inside)
+            return Entries(tuple(pairs), start, _place(part.end_mark), inside)
         key = _key(part, events, depth=depth + 1)
         value = _node(next(events), events, depth=depth + 1, flow=inside)
         if isinstance(value, Scalar) and value.plain and value.text == "":
             # The parser places an empty value at whatever follows, perhaps lines below.
-            after = Place(key.end.line, key.end.column + 1, key.end.index + 1)
+            after = Place(key.end.line, key.end.column + 1, key.end.offset + 1)
             value = replace(value, start=after, end=after)
         pairs.append((key, value))
     raise AssertionError("a parser always closes what it opened")
 
 
-def _key(event: Event, events: Iterator[Event], *, depth: int) -> Scalar:
+def _key(event: Any, events: Iterator[Any], *, depth: int) -> Scalar:
     key = _node(event, events, depth=depth, flow=False)
     if not isinstance(key, Scalar):
         raise _unreadable(
@@ -186,13 +214,13 @@ def _key(event: Event, events: Iterator[Event], *, depth: int) -> Scalar:
     return key
 
 
-def _refuse_references(event: Event) -> None:
+def _refuse_references(event: Any) -> None:
     if isinstance(event, AliasEvent):
-        name = cast("Any", event).anchor
+        name = event.anchor
         raise _unreadable(
             event, f"The alias *{name} has no place in a knob file.", "Write the value out."
         )
-    anchor, tag = cast("Any", event).anchor, cast("Any", event).tag
+    anchor, tag = event.anchor, event.tag
     if anchor is not None:
         raise _unreadable(
             event, f"The anchor &{anchor} has no place in a knob file.", "Write each value out."
@@ -237,6 +265,6 @@ def _place(mark: Any) -> Place:
     return Place(mark.line + 1, mark.column + 1, mark.index)
 
 
-def _unreadable(event: Event, message: str, next_step: str) -> Unreadable:
-    place = _place(cast("Any", event).start_mark)
+def _unreadable(event: Any, message: str, next_step: str) -> Unreadable:
+    place = _place(event.start_mark)
     return Unreadable(message, next_step, place.line, place.column)

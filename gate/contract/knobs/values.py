@@ -88,7 +88,9 @@ class Knobs:
         if path not in specs():
             raise KeyError(f"{path} is no knob; gate.contract.knobs.specs() has them all")
         values = self.values[file]
-        overrides = values[WORLDS].get(world, {}) if world is not None else {}
+        overrides: Mapping[str, Any] = {}
+        if world is not None:
+            overrides = values[WORLDS].get(world, overrides)
         return copy.deepcopy(overrides.get(key, values[key]))
 
     def file(self, name: str, world: str | None = None) -> dict[str, Any]:
