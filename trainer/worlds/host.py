@@ -70,6 +70,10 @@ class WorldHost:
             self._give_up(process)
         return process.fault
 
+    def unfenced(self) -> list[str]:
+        """Names of worlds that run and can reach the network, because no fence was to be had."""
+        return [process.world for process in self._up() if process.fenced is False]
+
     def open(self, key: str, task: Task, *, settings: Mapping[str, Any], seed: int) -> None:
         """Begin one episode; what goes wrong is told by its first call."""
         if key in self._lines:

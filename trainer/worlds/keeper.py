@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from trainer.worlds import limits, processes, zygote
+from trainer.worlds import fence, limits, processes, zygote
 
 SWEEP_S = 0.5
 """How long a process that outlived its episode may live."""
@@ -44,6 +44,7 @@ def main(arguments: list[str]) -> int:
             socket.socket(fileno=int(control_fd)) as control,
             socket.socket(fileno=int(lifeline_fd)) as lifeline,
         ):
+            fenced = fence.leave_network()
             parent = os.getpid()
             child = os.fork()
             if child == 0:
@@ -56,6 +57,7 @@ def main(arguments: list[str]) -> int:
                 finally:
                     os._exit(0)
             control.close()
+            lifeline.send(json.dumps({"zygote": child, "fenced": fenced}).encode())
             _keep(child, lifeline)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -81,7 +83,6 @@ def _watch_trainer(trainer: int) -> None:
 
 def _keep(child: int, lifeline: socket.socket) -> None:
     """Sweep up orphans until the zygote has ended or the trainer lets go of the lifeline."""
-    lifeline.send(json.dumps({"zygote": child}).encode())
     poller = select.poll()
     poller.register(lifeline, select.POLLIN)
     while child not in processes.reap():

@@ -61,16 +61,23 @@ class WorldProcess:
         self.fault: Fault | None = None
         """Why it is of no use any more; its processes are ending or gone then."""
         self.zygote: int | None = None
+        self.fenced: bool | None = None
+        """False when the world can reach the network, None as long as that is not known."""
         self.dying: dict[int, EpisodeLine] = {}
         """Episodes that died, by process id, until the zygote has told how."""
         self._unsent: deque[bytes] = deque()
         self._scratch = Path(tempfile.mkdtemp(prefix="eau-world-"))
         self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lifeline, lifeline = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with control, lifeline:
-            self._keeper = _start_keeper(
-                folder, self._scratch, control.fileno(), lifeline.fileno(), bounds
-            )
+        try:
+            with control, lifeline:
+                self._keeper = _start_keeper(
+                    folder, self._scratch, control.fileno(), lifeline.fileno(), bounds
+                )
+        except OSError:
+            self.let_go()
+            self._scratch.rmdir()
+            raise
         self.control.setblocking(False)
         self._lifeline.settimeout(_KEEPER_ANSWER_S)
 
@@ -167,8 +174,10 @@ class WorldProcess:
         except (TimeoutError, ConnectionResetError):
             return False
         packet = _read_news(content)
-        self.zygote = packet["zygote"] if packet is not None else None
-        return self.zygote is not None
+        if packet is None:
+            return False
+        self.zygote, self.fenced = packet["zygote"], packet["fenced"]
+        return True
 
 
 def _start_keeper(

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -92,7 +93,11 @@ def test_what_an_episode_forked_does_not_outlive_it(copies: dict[str, Path]) -> 
         host.check("forks")
         idle = len(alive(copies["forks"]))
         begin(host, "forks")
-        assert isinstance(host.call({"forks": act()}, deadline_s=30.0)["forks"], StepResult)
+        result = host.call({"forks": act()}, deadline_s=30.0)["forks"]
+        if os.getuid() == 0:
+            assert isinstance(result, StepResult)
+        else:  # the kernel keeps others than root from forking at all
+            assert isinstance(result, Fault) and "temporarily unavailable" in result.detail
         host.close(["forks"])
         assert within(5.0, lambda: len(alive(copies["forks"])) == idle)
 
@@ -108,12 +113,12 @@ def test_no_process_outlives_a_killed_trainer(copies: dict[str, Path], how: sign
     )
     with trainer:
         assert trainer.stdout is not None and trainer.stdout.readline() == b"begun\n"
-        assert all(len(alive(copies[world])) >= 3 for world in worlds)
+        assert all(alive(copies[world]) for world in worlds)
         trainer.send_signal(how)
     assert within(5.0, lambda: not any(alive(copies[world]) for world in worlds))
 
 
-def test_a_dead_zygote_costs_the_step_and_is_back_in_the_next(tmp_path: Path) -> None:
+def test_a_dead_zygote_costs_the_step_and_is_back_in_the_next() -> None:
     with WorldHost(folders("kills_zygote", "calm")) as host:
         assert isinstance(begin(host, "kills_zygote", "calm")["kills_zygote"], Opening)
         host.open("second", task("kills_zygote"), settings={}, seed=0)
@@ -142,6 +147,7 @@ def test_a_killed_keeper_is_told_as_a_death(copies: dict[str, Path]) -> None:
             pid for pid in alive(copies["calm"]) if processes.parent_of(pid) == os.getpid()
         ]
         os.kill(keeper, signal.SIGKILL)
+        assert within(5.0, lambda: alive(copies["calm"]) == [])
         fault = host.call({"calm": act()}, deadline_s=30.0)["calm"]
         assert isinstance(fault, Fault) and fault.stop is StopReason.WORLD_DIED
     assert within(5.0, lambda: alive(copies["calm"]) == [])
@@ -174,6 +180,15 @@ def test_a_world_sees_no_secret_no_file_and_no_tensor_library(
         host.close(["a", "b"])
         assert within(5.0, lambda: not Path(one["folder"]).exists())
     assert set(Path("/tmp").glob("eau-world-*")) <= scratch
+
+
+def test_a_world_has_no_network_unless_the_host_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, WorldHost(folders("dials")) as host:
+        begin(host, "dials")
+        port = server.getsockname()[1]
+        result = host.call({"dials": act(str(port))}, deadline_s=30.0)["dials"]
+        assert isinstance(result, StepResult)
+        assert ("connected" in result.observation) == (host.unfenced() == ["dials"])
 
 
 def test_the_host_itself_loads_no_tensor_library() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 from trainer.worlds.seam import Opening, StepResult, Verdict
 
@@ -14,6 +15,7 @@ class _World:
 
     def act(self, action):
         os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(3600)
         return StepResult()
 
     def hear(self, reply):
