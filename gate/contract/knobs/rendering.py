@@ -19,6 +19,8 @@ from gate.contract.knobs.values import Knobs, defaults
 WIDTH = 92
 """Columns of a rendered comment."""
 
+_NOUNS = {"array": "a list", "object": "a map", "string": "a text"}
+
 _SAFE_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
 _WORDS_WITH_MEANING = frozenset(
     ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf")
@@ -67,7 +69,7 @@ def summary(spec: KnobSpec) -> str:
 
 def span(spec: KnobSpec) -> str:
     """Return what values a knob can have, in words."""
-    words = spec.type
+    words = _NOUNS.get(spec.type, spec.type)
     if spec.choices:
         words = " | ".join(spec.choices)
     elif spec.low is not None and spec.high is not None:

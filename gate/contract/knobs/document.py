@@ -1,0 +1,86 @@
+"""`docs/knobs.md`, generated from the schemas, so that no knob goes undocumented."""
+
+from __future__ import annotations
+
+from gate.contract.knobs.rendering import inline, span
+from gate.contract.knobs.spec import FILES, Harder, KnobSpec, Scope, keys, schema, specs
+from gate.contract.knobs.text import END
+
+LIVE = {
+    Scope.ROLLOUT: "from the next step's episodes",
+    Scope.LEARNER: "from the next step's update",
+    Scope.WORLD: "from the next step, in new worker processes",
+}
+"""When a new value is in force, by the scope of its knob."""
+
+_INTRODUCTION = f"""\
+# Knobs
+
+<!-- Generated from gate/contract/knobs/*.schema.json by `make docs`; edit those. -->
+
+A knob is a value that can change while a run is live. The four files in `runs/<id>/knobs/` hold
+the desired values; at each step boundary the trainer takes up what changed, or refuses the whole
+file and says so with line and column while the last good values stay in force. `knobs/` at the
+top of the repository is the starting set for new runs.
+
+- **Whole.** Every knob of a file must be there, and the last line must be `{END}`. A file cut
+  anywhere while it is being saved lacks that line and is not taken for a value.
+- **Refused, never clamped.** A value outside its range, of another type or not finite is refused.
+- **Plain YAML.** No anchors, aliases, merge keys, tags or repeated keys. `1e-5` is a number.
+- **Per world.** Under `worlds:`, a world's name and the knobs that differ there, where the table
+  says so. A world that the run does not have is an error.
+- **Step limit** is how far one write may move a knob; **lag** is the number of training steps
+  until an effect can be expected.
+"""
+
+_HOW_TO_ADD = """\
+## How to add a knob
+
+1. Declare it in `gate/contract/knobs/<file>.schema.json` under `properties`, with all keywords of
+   its neighbours: type, range, `default`, `x-scope`, `x-harder`, `x-max-step`, `x-lag-steps`,
+   `x-proximal`, `x-distal`, `x-worlds` and a `description` of one or two sentences.
+2. Name it in the file's `required` list, and under `worlds` if single worlds may differ.
+3. Read it where it acts: `knobs.get("<file>.<name>", world)`.
+4. Run `make docs`: the starting set in `knobs/` and this page are written anew.
+5. Run `make test`: every test over `knobs.specs()` now covers it.
+"""
+
+
+def markdown() -> str:
+    """Return the page: one table for each file, then how to add a knob."""
+    parts = [_INTRODUCTION]
+    for file in FILES:
+        parts.append(f"## {schema(file)['title']}\n\n{_table(file)}")
+    return "\n".join([*parts, _HOW_TO_ADD])
+
+
+def _table(file: str) -> str:
+    names = ("knob", "values", "default", "harder", "per write", "lag", "per world", "in force")
+    rows = [names, ("---",) * len(names)]
+    described: list[str] = []
+    for key in keys(file):
+        spec = specs()[f"{file}.{key}"]
+        rows.append(_row(spec))
+        described.append(
+            f"- `{spec.path}` ({spec.type}, {spec.scope}): {spec.description} "
+            f"Watch `{spec.proximal}`{_distal(spec)}."
+        )
+    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return table + "\n\n" + "\n".join(described) + "\n"
+
+
+def _row(spec: KnobSpec) -> tuple[str, ...]:
+    return (
+        f"`{spec.path}`",
+        span(spec).replace("|", "\\|"),
+        f"`{inline(spec.default)}`",
+        "" if spec.harder is Harder.NONE else str(spec.harder),
+        str(spec.max_step),
+        f"{spec.lag_steps}",
+        "yes" if spec.worlds else "no",
+        LIVE[spec.scope],
+    )
+
+
+def _distal(spec: KnobSpec) -> str:
+    return "" if spec.distal == "none" else f", then `{spec.distal}`"
