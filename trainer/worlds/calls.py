@@ -30,18 +30,6 @@ FAULT_REASONS = frozenset(
 
 
 @dataclass(frozen=True)
-class Deadlines:
-    """Seconds that the calls of an episode may take; the rollout passes one for each call."""
-
-    start_s: float = 10.0
-    """For `Start`, beside the time a process needs to come up (`Limits.load_s`)."""
-    tool_s: float = 10.0
-    """For `Act` and `Hear`."""
-    verdict_s: float = 10.0
-    """For `Judge`."""
-
-
-@dataclass(frozen=True)
 class Start:
     """`Env.start`; answered with an `Opening`."""
 
