@@ -31,12 +31,12 @@ _MAX_TYPOS = 10_000
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _SMALL_WORDS = """
-    a about also am an and any anything are as at be been but by can could did do does else for
-    from get give had has have help here hi how i i'd i'll i'm if in is it it's just know let
-    like looking may me might more most much my need no not of on one or other our please prefer
-    preference preferred say shall should so some something specific tell than thank that the
-    their them then there these they thing this those to type us want was we were what what's which
-    why will with would yes you your
+    a about also am an and any anything are as at be been but by can could detail did do does
+    else for from get give had has have help here hi how i i'd i'll i'm if in information is it
+    it's just know let like looking may me might more most much my need no not of on one or
+    other our please prefer preference preferred say shall should so some something specific
+    tell than thank that the their them then there these they thing this those to type us want
+    was we were what what's which why will with would yes you your
 """
 _STOPWORDS = frozenset(_SMALL_WORDS.split())
 
@@ -47,6 +47,9 @@ class Match(NamedTuple):
     index: int
     """Position of the fact in its task."""
     score: float
+    """In (0, 1]; what the knob `match_threshold` is compared with."""
+    evidence: float
+    """Total weight of the words that fit, which orders equal scores."""
 
 
 def stem(word: str) -> str:
@@ -85,7 +88,7 @@ class CueTable:
     _typos: dict[str, str | None] = field(default_factory=dict, repr=False)
 
     def match(self, words: Sequence[str]) -> list[Match]:
-        """Return every fact with a score above zero, best first, ties in task order.
+        """Return every fact with a score above zero, best first.
 
         The score of a cue is the shared weight over the smaller of the two sides, where the
         question's side weighs at least one distinctive word; a fact takes its best cue.
@@ -105,21 +108,16 @@ class CueTable:
         if not shared:
             return []
         floor = max(question_weight, 1.0)
-        best: dict[int, float] = {}
+        named = [not topic.isdisjoint(known) for topic in self.topics]
+        best: dict[int, Match] = {}
         for cue, weight in shared.items():
             fact = self.cue_facts[cue]
             score = min(1.0, weight / min(self.cue_weights[cue], floor))
-            if score > best.get(fact, 0.0):
-                best[fact] = score
-        self._prefer_named_topic(best, known)
-        return [Match(fact, best[fact]) for fact in sorted(best, key=lambda f: (-best[f], f))]
-
-    def _prefer_named_topic(self, best: dict[int, float], known: Sequence[str]) -> None:
-        if all(topic.isdisjoint(known) for topic in self.topics):
-            return
-        for fact in best:
-            if self.topics[fact].isdisjoint(known):
-                best[fact] *= OTHER_TOPIC_FACTOR
+            if any(named) and not named[fact]:
+                score *= OTHER_TOPIC_FACTOR
+            if fact not in best or (score, weight) > best[fact][1:]:
+                best[fact] = Match(fact, score, weight)
+        return sorted(best.values(), key=lambda m: (-m.score, -m.evidence, m.index))
 
     def _recognise(self, word: str) -> str:
         if word in self.weights or len(word) < MIN_TYPO_CHARS:
@@ -170,7 +168,8 @@ def build_table(task: Task) -> CueTable:
 
 def _cue_sets(fact: Fact) -> list[frozenset[str]]:
     leaf = fact.kind.rpartition(".")[2].replace("_", " ").replace("-", " ")
-    sources = (*fact.cues, leaf, fact.text)
+    # A numbered kind, such as `detail.3`, is no word of a question.
+    sources = (*fact.cues, "" if leaf.isdigit() else leaf, fact.text)
     cues = (_cue_words(source) for source in sources)
     return list(dict.fromkeys(cue for cue in cues if cue))
 

@@ -35,21 +35,22 @@ class _Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class EndpointModel:
-    """A model behind `<url>/chat/completions`.
+    """A model behind `<base_url>/chat/completions`.
 
     Raises:
         ValueError: if the url is not http(s) or carries a user name, a password or a query, or if
             the key's variable is unset or holds what no header may carry.
     """
 
-    url: str
-    """Base url such as `http://127.0.0.1:8000/v1`."""
+    base_url: str
+    """Such as `http://127.0.0.1:8000/v1`."""
     model: str
-    api_key_env: str | None = None
-    """Name of the environment variable that holds the key; None sends none."""
+    key_env: str = ""
+    """Name of the environment variable that holds the key; empty for a server that needs none."""
     deadline_s: float = 60.0
     """For one conversation from first attempt to last byte, waiting in line excluded."""
-    attempts: int = 3
+    retries: int = 2
+    """How often a failed attempt is repeated."""
     backoff_s: float = 0.5
     """Wait before the second attempt; it doubles with each further one."""
     concurrency: int = 16
@@ -61,8 +62,8 @@ class EndpointModel:
 
     def __post_init__(self) -> None:
         try:
-            parts = urlsplit(self.url)
-            httpx.URL(self.url)
+            parts = urlsplit(self.base_url)
+            httpx.URL(self.base_url)
         except (ValueError, httpx.InvalidURL) as error:
             raise ValueError("endpoint url cannot be read; mend the recipe") from error
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -70,27 +71,30 @@ class EndpointModel:
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError(
                 "endpoint url must carry no user name, password, query or fragment; put the key "
-                "into an environment variable and name it in api_key_env"
+                "into an environment variable and name it in key_env"
             )
-        if self.deadline_s <= 0 or self.attempts < 1 or self.concurrency < 1:
+        if self.deadline_s <= 0 or self.retries < 0 or self.concurrency < 1:
             raise ValueError(
-                f"endpoint: deadline_s {self.deadline_s}, attempts {self.attempts} and concurrency "
-                f"{self.concurrency} must all be positive"
+                f"endpoint: deadline_s {self.deadline_s} and concurrency {self.concurrency} must "
+                f"be positive, and retries {self.retries} not negative"
             )
-        if self.api_key_env is not None:
+        if self.key_env:
             key = self._key()
             if not key:
-                raise ValueError(f"environment variable {self.api_key_env} is not set; set the key")
+                raise ValueError(
+                    f"environment variable {self.key_env} is not set; put the key there, or leave "
+                    f"key_env empty for a server that needs none"
+                )
             if not key.isascii() or not key.isprintable() or " " in key:
                 raise ValueError(
-                    f"environment variable {self.api_key_env} holds characters that no header may "
+                    f"environment variable {self.key_env} holds characters that no header may "
                     f"carry; set it to the bare key"
                 )
 
     @property
     def where(self) -> str:
         """Host and port, for sentences."""
-        return urlsplit(self.url).netloc
+        return urlsplit(self.base_url).netloc
 
     def complete(
         self,
@@ -122,7 +126,7 @@ class EndpointModel:
         limits = httpx.Limits(max_connections=self.concurrency)
         # Certificates take tens of milliseconds to load and a plain url never uses them:
         # redirects are not followed.
-        verify = urlsplit(self.url).scheme == "https"
+        verify = urlsplit(self.base_url).scheme == "https"
         async with httpx.AsyncClient(
             timeout=self.deadline_s, limits=limits, trust_env=self.trust_env, verify=verify
         ) as client:
@@ -138,14 +142,14 @@ class EndpointModel:
         attempt = 0
         try:
             async with asyncio.timeout(self.deadline_s):
-                for attempt in range(1, self.attempts + 1):
+                for attempt in range(1, self.retries + 2):
                     outcome = await self._attempt(client, body)
                     if isinstance(outcome, str):
                         return outcome
                     last = outcome.sentence
                     if not outcome.retry:
                         break
-                    if attempt < self.attempts:
+                    if attempt <= self.retries:
                         pause = self.backoff_s * 2 ** (attempt - 1)
                         await asyncio.sleep(max(pause, outcome.wait_s))
         except TimeoutError:
@@ -160,7 +164,7 @@ class EndpointModel:
         headers = {"content-type": "application/json", "accept-encoding": "identity"}
         if key:
             headers["authorization"] = f"Bearer {key}"
-        address = f"{self.url.rstrip('/')}/chat/completions"
+        address = f"{self.base_url.rstrip('/')}/chat/completions"
         try:
             async with client.stream("POST", address, content=body, headers=headers) as response:
                 if response.status_code != httpx.codes.OK:
@@ -182,7 +186,7 @@ class EndpointModel:
     def _refused(self, response: httpx.Response) -> _Fault:
         status = response.status_code
         if status in (401, 403):
-            named = self.api_key_env or "api_key_env, which names no variable"
+            named = self.key_env or "key_env, which names no variable"
             return _Fault(f"status {status}; check the key in {named}", False)
         advice = "see its log" if status >= 500 else "check url, model and limits"
         asked = response.headers.get("retry-after", "")
@@ -190,7 +194,7 @@ class EndpointModel:
         return _Fault(f"status {status}; {advice}", status in RETRIED_STATUS, wait_s)
 
     def _key(self) -> str:
-        return os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
+        return os.environ.get(self.key_env, "").strip() if self.key_env else ""
 
 
 def read_completion(content: bytes) -> str | None:

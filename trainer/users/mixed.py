@@ -7,51 +7,36 @@ no other. What the two users say is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from trainer import seeds
-from trainer.episode import Voice
-from trainer.users.seam import UserEngine, UserFailure, UserReply, UserRequest
 
 
-def draw_voice(
-    epsilon: float,
-    *,
-    seed: int,
-    task_id: str,
-    rollout: int,
-    turn: int | None = None,
-    other: Voice = Voice.LLM,
-) -> Voice:
-    """Return who speaks for the user.
+def draw_voice(epsilon: float, *, seed: int, turn: int | None = None) -> bool:
+    """Return whether the symbolic user speaks.
 
     Args:
         epsilon: Probability of the symbolic user, in [0, 1]; 0 and 1 are exact.
-        seed: The run's seed.
-        task_id: The task of the episode.
-        rollout: Which rollout of the task this is, counted so that no two share a number.
-        turn: The turn to draw for where the unit is a turn; None draws for the whole episode.
-        other: Who speaks otherwise.
+        seed: The episode's own seed, derived from the run's seed, the task and the rollout.
+        turn: Where a turn is the unit of the mix, the number of the user's reply; None draws once
+            for the whole episode.
 
     Raises:
         ValueError: if epsilon is outside [0, 1].
     """
     if not 0.0 <= epsilon <= 1.0:
         raise ValueError(f"user_strategy_mix: {epsilon} is outside [0, 1]; choose a probability")
-    draw = mix_draw(seed=seed, task_id=task_id, rollout=rollout, turn=turn)
-    return voice_at(draw, epsilon, other=other)
+    return is_symbolic(mix_draw(seed=seed, turn=turn), epsilon)
 
 
-def mix_draw(*, seed: int, task_id: str, rollout: int, turn: int | None = None) -> float:
-    """Return the number in [0, 1) that epsilon is compared with."""
-    labels: tuple[str | int, ...] = ("mix", task_id, rollout)
-    return seeds.uniform(seed, *labels, *(() if turn is None else ("turn", turn)))
+def mix_draw(*, seed: int, turn: int | None = None) -> float:
+    """Return the number in [0, 1) that epsilon is compared with; arguments as `draw_voice`."""
+    if turn is None:
+        return seeds.uniform(seed, "mix")
+    return seeds.uniform(seed, "mix", turn)
 
 
-def voice_at(draw: float, epsilon: float, *, other: Voice = Voice.LLM) -> Voice:
-    """Return who speaks for one draw: the symbolic user where it lies below epsilon."""
-    return Voice.SYMBOLIC if draw < epsilon else other
+def is_symbolic(draw: float, epsilon: float) -> bool:
+    """Return whether a draw means the symbolic user: where it lies below epsilon."""
+    return draw < epsilon
 
 
 def pooled_success(epsilon: float, *, symbolic: float, other: float) -> float:
@@ -66,43 +51,3 @@ def pooled_success(epsilon: float, *, symbolic: float, other: float) -> float:
         other: Success rate of the other arm.
     """
     return epsilon * symbolic + (1.0 - epsilon) * other
-
-
-@dataclass(frozen=True)
-class MixedUser:
-    """Two users behind one door; each request says by its voice who answers it."""
-
-    symbolic: UserEngine
-    other: UserEngine
-
-    def reply(
-        self, requests: Sequence[UserRequest], voices: Sequence[Voice]
-    ) -> list[UserReply | UserFailure]:
-        """Answer a batch of messages, one result per request, in order.
-
-        Args:
-            requests: The messages.
-            voices: Who answers each, as `draw_voice` told.
-
-        Raises:
-            ValueError: if the two differ in length, or a voice belongs to neither user.
-        """
-        if len(requests) != len(voices):
-            raise ValueError(
-                f"{len(requests)} requests came with {len(voices)} voices; pass one each"
-            )
-        results: dict[int, UserReply | UserFailure] = {}
-        for engine in (self.symbolic, self.other):
-            mine = [
-                index
-                for index, voice in enumerate(voices)
-                if voice is engine.voice and index not in results
-            ]
-            if mine:
-                answers = engine.reply([requests[index] for index in mine])
-                results.update(zip(mine, answers, strict=True))
-        for index, voice in enumerate(voices):
-            if index not in results:
-                known = f"{self.symbolic.voice} and {self.other.voice}"
-                raise ValueError(f"no user speaks with the voice {voice}; there are {known}")
-        return [results[index] for index in range(len(requests))]

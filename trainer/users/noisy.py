@@ -28,7 +28,7 @@ class Fault(StrEnum):
     """The user ends the conversation instead of answering."""
     DRIFT = "drift"
     """The user talks about something else instead of answering."""
-    FORGET = "forget"
+    FORGETTING = "forgetting"
     """The user does not remember what it was about to tell."""
     LEAK = "leak"
     """The user adds a fact that nobody asked for."""
@@ -47,7 +47,7 @@ class NoiseRates:
 
     drift: float = 0.0
     leak: float = 0.0
-    forget: float = 0.0
+    forgetting: float = 0.0
     early_stop: float = 0.0
 
     def __post_init__(self) -> None:
@@ -65,12 +65,12 @@ class NoiseRates:
 _WORDS: Mapping[Fault, tuple[str, ...]] = {
     Fault.EARLY_STOP: ("That is all, thank you.", "I have to go now. Bye."),
     Fault.DRIFT: ("The weather is nice today.", "I had a long day.", "My cat is asleep."),
-    Fault.FORGET: ("Sorry, I forgot.", "I do not remember now."),
+    Fault.FORGETTING: ("Sorry, I forgot.", "I do not remember now."),
 }
 _STRATEGIES: Mapping[Fault, Strategy] = {
     Fault.EARLY_STOP: Strategy.CLOSE,
     Fault.DRIFT: Strategy.INVALID,
-    Fault.FORGET: Strategy.BE_VAGUE,
+    Fault.FORGETTING: Strategy.BE_VAGUE,
     Fault.LEAK: Strategy.REVEAL_PIECE,
 }
 _SHORTEST = "-"
@@ -103,7 +103,7 @@ class NoisyUser:
         leaked = _leakable(request, reply, settings) if fault is Fault.LEAK else None
         impossible = (
             reply.ends
-            or (fault is Fault.FORGET and not reply.revealed)
+            or (fault is Fault.FORGETTING and not reply.revealed)
             or (fault is Fault.LEAK and leaked is None)
         )
         if fault is None or impossible:
