@@ -70,13 +70,31 @@ def optimizer_tensors(optimizer: Optimizer, module: nn.Module) -> dict[str, Tens
 def put_back_optimizer(
     optimizer: Optimizer, module: nn.Module, tensors: Mapping[str, Tensor], *, origin: str
 ) -> None:
-    """Replace the optimizer's memory by what `optimizer_tensors` gave.
+    """Replace the optimizer's memory by what `optimizer_tensors` gave, whole or not at all.
 
     Args:
         optimizer: What forgets its present memory.
         module: The module whose parameters it trains.
         tensors: Memory by `<parameter>@<part>`; empty for an optimizer that never stepped.
         origin: Where it comes from, for the message.
+
+    Raises:
+        ValueError: if it is not the memory of this module (see `memory_by_parameter`).
+    """
+    parameters = named_parameters(module)
+    memory = memory_by_parameter(module, tensors, origin=origin)
+    optimizer.state.clear()
+    for name, parts in memory.items():
+        device = parameters[name].device
+        optimizer.state[parameters[name]] = {
+            part: tensor.detach().clone().to(device) for part, tensor in parts.items()
+        }
+
+
+def memory_by_parameter(
+    module: nn.Module, tensors: Mapping[str, Tensor], *, origin: str
+) -> dict[str, dict[str, Tensor]]:
+    """Sort an optimizer's memory by the parameter it belongs to.
 
     Raises:
         ValueError: if a tensor belongs to no parameter of the module, or a parameter has none
@@ -92,9 +110,4 @@ def put_back_optimizer(
     forgotten = sorted(parameters.keys() - memory.keys())
     if memory and forgotten:
         raise ValueError(f"{origin} lacks the memory of {forgotten[0]}")
-    optimizer.state.clear()
-    for name, parts in memory.items():
-        device = parameters[name].device
-        optimizer.state[parameters[name]] = {
-            part: tensor.detach().clone().to(device) for part, tensor in parts.items()
-        }
+    return memory

@@ -28,6 +28,7 @@ from trainer.ppo.learner_files import LearnerState, read_state, write_state
 from trainer.ppo.objective import ActorTerms, Lessons
 from trainer.ppo.optimization import (
     make_optimizer,
+    memory_by_parameter,
     optimizer_tensors,
     put_back_optimizer,
     rate_in_force,
@@ -36,7 +37,7 @@ from trainer.ppo.optimization import (
 from trainer.ppo.schedules import check_schedule, lr_factor
 from trainer.ppo.scoring import Scores, score
 from trainer.ppo.update_report import batch_metrics
-from trainer.ppo.weights import clones, fingerprint, named_tensors, put_back
+from trainer.ppo.weights import check_fit, clones, fingerprint, named_tensors, put_back
 from trainer.ppo.whiten import whiten
 from trainer.trajectory import Trajectory
 
@@ -166,16 +167,24 @@ class TorchLearner:
             ValueError: naming the part that is damaged or belongs to another model.
         """
         state = read_state(directory)
-        for name, module, optimizer in self._trained():
-            for part in (name, f"{name}_optimizer"):
-                if part not in state.tensors:
-                    raise FileNotFoundError(f"the checkpoint {directory} lacks its part {part}")
-            origin = f"{directory / name}"
+        trained = self._trained()
+        for part in (
+            "random",
+            *(f"{name}{kind}" for name, _, _ in trained for kind in ("", "_optimizer")),
+        ):
+            if part not in state.tensors:
+                raise FileNotFoundError(f"the checkpoint {directory} lacks its part {part}")
+        # Everything is checked before anything is touched: a refused checkpoint leaves no trace.
+        for name, module, _ in trained:
+            origin = str(directory / name)
+            check_fit(module, state.tensors[name], origin=origin)
+            memory_by_parameter(module, state.tensors[f"{name}_optimizer"], origin=origin)
+        for name, module, optimizer in trained:
+            origin = str(directory / name)
             put_back(module, state.tensors[name], origin=origin)
             memory = state.tensors[f"{name}_optimizer"]
-            put_back_optimizer(optimizer, module, memory, origin=f"{origin}_optimizer")
-        if "random" in state.tensors:
-            torch.set_rng_state(state.tensors["random"]["torch_cpu"])
+            put_back_optimizer(optimizer, module, memory, origin=origin)
+        torch.set_rng_state(state.tensors["random"]["torch_cpu"])
         self._version, self._seed = state.policy_version, state.seed
 
     def fingerprint(self) -> str:

@@ -43,6 +43,22 @@ def put_back(module: nn.Module, tensors: Mapping[str, Tensor], *, origin: str) -
     Raises:
         ValueError: naming the first tensor that is missing, unknown or of another shape.
     """
+    check_fit(module, tensors, origin=origin)
+    for name, tensor in named_tensors(module).items():
+        tensor.copy_(tensors[name])
+
+
+def check_fit(module: nn.Module, tensors: Mapping[str, Tensor], *, origin: str) -> None:
+    """Make sure that tensors have exactly the names and shapes of a module's own.
+
+    Args:
+        module: Where they would go.
+        tensors: What would go there.
+        origin: Where they come from, for the message.
+
+    Raises:
+        ValueError: naming the first tensor that is missing, unknown or of another shape.
+    """
     own = named_tensors(module)
     for name in sorted(own.keys() | tensors.keys()):
         if name not in tensors:
@@ -54,8 +70,6 @@ def put_back(module: nn.Module, tensors: Mapping[str, Tensor], *, origin: str) -
                 f"{origin}: {name} has shape {tuple(tensors[name].shape)}, this model needs "
                 f"{tuple(own[name].shape)}"
             )
-    for name, tensor in own.items():
-        tensor.copy_(tensors[name])
 
 
 def clones(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

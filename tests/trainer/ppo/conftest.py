@@ -123,7 +123,8 @@ def settings() -> Callable[..., LearnSettings]:
     """Build live settings; keyword arguments change them."""
 
     def build(**changes: Any) -> LearnSettings:
-        return LearnSettings(**({"actor_lr": 1e-3, "critic_lr": 1e-2} | changes))
+        fields: dict[str, Any] = {"actor_lr": 1e-3, "critic_lr": 1e-2}
+        return LearnSettings(**(fields | changes))
 
     return build
 

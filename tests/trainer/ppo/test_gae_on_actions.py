@@ -100,9 +100,9 @@ def test_nan_on_observations_leaves_advantages_and_returns_unchanged():
     values, rewards = G1_VALUES.clone(), G1_REWARDS.clone()
     values[~G1_MASK] = NAN
     rewards[~G1_MASK] = NAN
-    options = {"discount": Discount(0.9, 0.5, 0.9)}
-    clean = token_level(G1_REWARDS, G1_VALUES, G1_MASK, G1_MASK.long(), **options)
-    dirty = token_level(rewards, values, G1_MASK, G1_MASK.long(), **options)
+    discount = Discount(0.9, 0.5, 0.9)
+    clean = token_level(G1_REWARDS, G1_VALUES, G1_MASK, G1_MASK.long(), discount=discount)
+    dirty = token_level(rewards, values, G1_MASK, G1_MASK.long(), discount=discount)
     assert torch.equal(clean.advantages_BT, dirty.advantages_BT)
     assert torch.equal(clean.returns_BT, dirty.returns_BT)
 
@@ -151,12 +151,12 @@ def test_actor_and_critic_have_lambdas_of_their_own():
 def test_the_penalty_on_an_observation_is_not_read():
     huge = torch.where(G1_MASK, -0.01, -1e6).double()
     small = torch.where(G1_MASK, -0.01, 0.0).double()
-    options = {"discount": Discount(0.9, 0.5, 1.0)}
+    discount = Discount(0.9, 0.5, 1.0)
     with_huge = token_level(
-        G1_REWARDS, G1_VALUES, G1_MASK, G1_MASK.long(), kl_rewards_BT=huge, **options
+        G1_REWARDS, G1_VALUES, G1_MASK, G1_MASK.long(), kl_rewards_BT=huge, discount=discount
     )
     with_small = token_level(
-        G1_REWARDS, G1_VALUES, G1_MASK, G1_MASK.long(), kl_rewards_BT=small, **options
+        G1_REWARDS, G1_VALUES, G1_MASK, G1_MASK.long(), kl_rewards_BT=small, discount=discount
     )
     assert torch.equal(with_huge.returns_BT, with_small.returns_BT)
     assert torch.equal(with_huge.advantages_BT, with_small.advantages_BT)
