@@ -156,7 +156,7 @@ def test_a_key_that_is_missing_or_unsendable_is_told_before_the_run(
         "",
         "localhost:8000",
         "ftp://h/v1",
-        "http://u:p@h/v1",
+        "http://u:p" + "@h/v1",
         "http://h/v1?key=k",
         "http://[::1",
         "http://",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from trainer.users.symbolic import SymbolicUser
 from trainer.worlds.intention import loader as intention
 from trainer.worlds.travel import loader as travel
 
+ROOT = Path(__file__).resolve().parents[3]
 WORLDS = {"travel": travel, "intention": intention}
 FOLDERS = {name: loader.FOLDER for name, loader in WORLDS.items()}
 USER = SymbolicUser({name: load(folder / FILE_NAME) for name, folder in FOLDERS.items()})
@@ -116,3 +120,26 @@ def test_real_intentions_are_answered_question_by_question(test_data: Path, spli
         for fact in task.facts:
             for question in questions(task, fact):
                 assert ask(task, question).revealed == (fact.id,), (task.id, question)
+
+
+def test_replies_are_the_same_in_every_process() -> None:
+    program = (
+        "import hashlib\n"
+        "from tests.trainer.users.test_world_rules import WORLDS, ask, questions\n"
+        "texts = [ask(task, question).__repr__() for loader in WORLDS.values()\n"
+        "         for task in loader.load('train')[:20] for fact in task.facts\n"
+        "         for question in (*questions(task, fact), 'price room trip time seat food?')]\n"
+        "print(hashlib.sha256(' '.join(texts).encode()).hexdigest())\n"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2", "3")
+    }
+    assert len(digests) == 1
