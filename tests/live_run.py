@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
+import os
+import resource
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from gate.contract import files, knobs, revisions
@@ -12,9 +18,13 @@ from gate.contract.paths import RunPaths
 WORLDS = ("travel", "intention")
 
 
+_STARTING_FILES = {f"knobs/{name}.yaml": knobs.render_defaults(name) for name in knobs.FILES}
+_DEFAULTS = knobs.defaults()
+
+
 def starting_files() -> dict[str, bytes]:
     """Return the four knob files with every knob at its default, by path within a run."""
-    return {f"knobs/{name}.yaml": knobs.render_defaults(name) for name in knobs.FILES}
+    return dict(_STARTING_FILES)
 
 
 def launch(root: Path) -> RunPaths:
@@ -24,7 +34,7 @@ def launch(root: Path) -> RunPaths:
     for world in WORLDS:
         (run.world / "0000" / world).mkdir(parents=True)
     revisions.launch(
-        run, starting_files(), knobs.defaults(), author=Author.PERSON, reason="a test", now=0.0
+        run, starting_files(), _DEFAULTS, author=Author.PERSON, reason="a test", now=0.0
     )
     return run
 
@@ -52,3 +62,36 @@ def log_success(run: RunPaths, success: float | None, *, steps: int) -> None:
     done = len(files.read_lines(run.steps).records)
     for step in range(done + 1, done + steps + 1):
         files.append_line(run.steps, {"step": step, "success": success})
+
+
+@contextlib.contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """Let no file of this process grow past a size: a full disk for one process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextlib.contextmanager
+def locked_elsewhere(run: RunPaths) -> Iterator[int]:
+    """Let another process hold a run's lock; gives its process id."""
+    ours, theirs = multiprocessing.Pipe()
+    child = multiprocessing.get_context("spawn").Process(
+        target=_hold_the_lock, args=(run.root, theirs)
+    )
+    child.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send("go")
+        child.join()
+
+
+def _hold_the_lock(root: Path, conversation: Connection) -> None:
+    with files.run_lock(root, purpose="a long edit"):
+        conversation.send(os.getpid())
+        conversation.recv()
+        os._exit(0)

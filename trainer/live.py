@@ -110,12 +110,13 @@ def watching(directory: Path) -> Generator[Watch]:
     try:
         observer.schedule(watch, str(directory))
         observer.start()
+        granted = True
     except OSError:
         # No watch left for this user, or no directory: waiting by the clock is enough.
-        yield watch
-        return
+        granted = False
     try:
         yield watch
     finally:
-        observer.stop()
-        observer.join()
+        if granted:
+            observer.stop()
+            observer.join()

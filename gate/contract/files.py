@@ -161,16 +161,20 @@ def lines_from_the_end(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     try:
-        position, rest = os.fstat(descriptor).st_size, b""
+        position, pieces = os.fstat(descriptor).st_size, [b""]
         while position > 0:
             start = max(0, position - BLOCK_BYTES)
-            rest, *whole = (os.pread(descriptor, position - start, start) + rest).split(b"\n")
-            yield from reversed(whole)
-            if len(rest) > MAX_LINE_BYTES:
-                yield rest
-                rest = b""
+            first, *whole = os.pread(descriptor, position - start, start).split(b"\n")
+            if whole:
+                yield whole.pop() + b"".join(reversed(pieces))
+                yield from reversed(whole)
+                pieces = []
+            pieces.append(first)
+            if len(pieces) * BLOCK_BYTES > MAX_LINE_BYTES:
+                yield b"".join(reversed(pieces))
+                pieces = []
             position = start
-        yield rest
+        yield b"".join(reversed(pieces))
     finally:
         os.close(descriptor)
 

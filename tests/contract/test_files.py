@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
-import multiprocessing
 import os
-import resource
 import threading
 import tracemalloc
-from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -19,19 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.contract import files
+from gate.contract.paths import RunPaths
+from tests import live_run
 
 RECORDS = [{"step": step, "text": f"Grüße {step}"} for step in range(3)]
-
-
-@contextlib.contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
-    """Let no file of this process grow past a size: a full disk for one process."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def write_records(path: Path) -> bytes:
@@ -85,7 +71,7 @@ def test_a_reader_never_sees_half_a_write(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     files.write_whole(path, b"old")
-    with file_size_limit(1000), pytest.raises(files.DiskFull) as caught:
+    with live_run.file_size_limit(1000), pytest.raises(files.DiskFull) as caught:
         files.write_whole(path, b"x" * 5000)
     assert str(path) in str(caught.value)
     assert "free some space" in str(caught.value)
@@ -192,7 +178,10 @@ def test_a_lone_surrogate_survives_as_an_escape(tmp_path: Path) -> None:
 def test_an_append_to_a_full_disk_says_so_and_the_next_one_recovers(tmp_path: Path) -> None:
     path = tmp_path / "steps.jsonl"
     content = write_records(path)
-    with file_size_limit(len(content) + 5), pytest.raises(files.DiskFull, match=r"steps\.jsonl"):
+    with (
+        live_run.file_size_limit(len(content) + 5),
+        pytest.raises(files.DiskFull, match=r"steps\.jsonl"),
+    ):
         files.append_line(path, {"step": 3, "text": "long enough"})
     files.append_line(path, {"step": 4})
     assert files.read_lines(path) == files.Lines((*RECORDS, {"step": 4}), torn=1)
@@ -237,32 +226,27 @@ def test_one_endless_line_does_not_fill_the_memory(tmp_path: Path) -> None:
     assert lines.torn >= 1
 
 
-def hold_the_lock(run_dir: Path, conversation: Connection) -> None:
-    with files.run_lock(run_dir, purpose="a long edit"):
-        conversation.send(os.getpid())
-        conversation.recv()
-        os._exit(0)
-
-
 def test_a_waiter_learns_who_holds_the_lock_and_the_lock_falls_with_its_holder(
     tmp_path: Path,
 ) -> None:
-    ours, theirs = multiprocessing.Pipe()
-    context = multiprocessing.get_context("spawn")
-    child = context.Process(target=hold_the_lock, args=(tmp_path, theirs))
-    child.start()
-    try:
-        pid = ours.recv()
-        with (
-            pytest.raises(files.LockBusy, match=rf"process {pid} for a long edit"),
-            files.run_lock(tmp_path, timeout_s=0.05),
-        ):
-            raise AssertionError("the lock was held")
-    finally:
-        ours.send("go")
-        child.join()
+    with (
+        live_run.locked_elsewhere(RunPaths(tmp_path)) as pid,
+        pytest.raises(files.LockBusy, match=rf"process {pid} for a long edit"),
+        files.run_lock(tmp_path, timeout_s=0.05),
+    ):
+        raise AssertionError("the lock was held")
     with files.run_lock(tmp_path), files.run_lock(tmp_path, purpose="again"):
         assert (tmp_path / ".lock.holder").read_text().endswith("for a change")
+
+
+def test_a_holder_that_left_no_note_is_unknown(tmp_path: Path) -> None:
+    with live_run.locked_elsewhere(RunPaths(tmp_path)):
+        (tmp_path / ".lock.holder").unlink()
+        with (
+            pytest.raises(files.LockBusy, match="held by an unknown process"),
+            files.run_lock(tmp_path, timeout_s=0),
+        ):
+            raise AssertionError("the lock was held")
 
 
 def test_a_digest_is_the_sha256_of_the_bytes() -> None:

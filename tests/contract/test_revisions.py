@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from pathlib import Path
 
 import pytest
@@ -199,13 +198,8 @@ def test_a_revision_whose_contents_are_lost_is_abandoned_and_says_so(run: RunPat
 
 
 def test_a_full_disk_leaves_the_old_revision(run: RunPaths) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    try:
-        with pytest.raises(files.DiskFull):
-            commit(run, new_files())
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with live_run.file_size_limit(1000), pytest.raises(files.DiskFull):
+        commit(run, new_files())
     assert revisions.recover(run, now=71.0) is None
     for name, content in live_run.starting_files().items():
         assert (run.root / name).read_bytes() == content

@@ -1,0 +1,100 @@
+"""Inspection: what the guard would say about knob files, without bringing anything into force.
+
+It takes no lock and writes nothing, so that anybody may ask at any time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gate import rules
+from gate.contract import files, knobs, ledger
+from gate.contract.findings import Finding, Refused, Severity
+from gate.contract.knobs import KnobChange
+from gate.contract.paths import RunPaths
+from gate.guard import desired, history
+from gate.guard.looking import look
+from gate.guard.status import KnobStatus
+from gate.rules.change_set import ChangeSet
+from gate.rules.difficulty import WINDOW
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was found."""
+
+    target: str
+    """The run or directory that was looked at."""
+    findings: tuple[Finding, ...] = ()
+    changes: tuple[KnobChange, ...] = ()
+    """For a run: what its files would change at the next step boundary."""
+    revision: int | None = None
+    """For a run: the revision in force."""
+
+    @property
+    def passed(self) -> bool:
+        """True when nothing stands against the files."""
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run's step records say to the rules."""
+
+    step: int
+    """The last finished step."""
+    success_history: tuple[float, ...]
+    """Mean success of the last steps that have one, oldest first."""
+
+
+def evidence(run: RunPaths) -> Evidence:
+    """Read the evidence that the rules may use from a run's last step records."""
+    records = files.tail(run.steps, 2 * WINDOW).records
+    known = [record["success"] for record in records if record.get("success") is not None]
+    return Evidence(
+        step=records[-1]["step"] if records else 0,
+        success_history=tuple(float(success) for success in known[-WINDOW:]),
+    )
+
+
+def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
+    """Say what the next step boundary would make of a run's knob files.
+
+    Args:
+        run: The run; its ledger begins with a launch.
+        worlds: Names of the run's worlds.
+    """
+    target = os.fspath(run.root)
+    try:
+        past = history.read(run.ledger, worlds=tuple(worlds))
+    except ledger.Damaged as error:
+        step = "Restore the ledger from a copy, or start a new run."
+        finding = Finding("gate.ledger", Severity.ERROR, f"{error}.", step, file="ledger.jsonl")
+        return Inspection(target, (finding,))
+    contents = {f"knobs/{name}.yaml": look(os.fspath(run.knob_file(name))) for name in knobs.FILES}
+    want = desired.read(contents, past.digests, worlds=worlds)
+    if want.findings or not want.edited:
+        return Inspection(target, want.findings, revision=past.newest)
+    seen = evidence(run)
+    status = KnobStatus(past.knobs_by_revision[past.newest], past.newest)
+    judgement = desired.judge(
+        want, status, past.revisions, step=seen.step + 1, success_history=seen.success_history
+    )
+    return Inspection(target, judgement.findings, judgement.changes, past.newest)
+
+
+def inspect_directory(directory: Path, *, worlds: Sequence[str]) -> Inspection:
+    """Check a set of knob files that no run watches, such as the repository's starting set.
+
+    Args:
+        directory: Holds `user.yaml` and the others.
+        worlds: Names of all worlds that the files may name.
+    """
+    try:
+        values = knobs.load(directory, worlds=worlds)
+    except Refused as refused:
+        return Inspection(os.fspath(directory), refused.findings)
+    return Inspection(os.fspath(directory), rules.check(ChangeSet(new=values)))
