@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
-from gate.contract.knobs import hints
+from gate.contract.knobs import characters, hints
 from gate.contract.knobs.names import is_world, missing, unknown
 from gate.contract.knobs.spec import WORLDS, schema
 from gate.contract.knobs.tree import Parts
@@ -125,6 +125,15 @@ def _text(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> 
             value=value,
             limit=high if length > high else low,
         )
+    unprintable = characters.UNPRINTABLE.search(value)
+    if unprintable is not None:
+        walk.refuse(
+            parts,
+            "character",
+            f"{walk.name(parts)} has {characters.name(unprintable.group())} in it.",
+            "Remove the character.",
+            value=value,
+        )
     pattern = declared.get("pattern")
     # In JSON Schema `$` is the end of the text; to Python it is also the place before a newline.
     if pattern is not None and not re.search(pattern.replace("$", r"\Z"), value):
@@ -212,7 +221,7 @@ def _map(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> A
             value=len(entries),
             limit=most,
         )
-    if declared.get("x-some-positive") and entries and not any(result.values()):
+    if declared.get("x-some-positive") and result and not any(result.values()):
         walk.refuse(
             parts,
             "weights",

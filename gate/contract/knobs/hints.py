@@ -74,7 +74,9 @@ def _number(value: Any) -> str | None:
         items = cast("Sequence[Any]", value)
         single = len(items) == 1 and isinstance(items[0], int | float)
         return f"Write {items[0]} without brackets." if single else None
-    return _number_from_text(value.strip()) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return odd(value) or _number_from_text(value.strip())
 
 
 def _number_from_text(text: str) -> str | None:
@@ -99,7 +101,7 @@ def _number_from_text(text: str) -> str | None:
     if isinstance(resolve(text), int | float):
         return f"Remove the quotes: {text}."
     found = _UNIT.match(text)
-    return f"Write {found[1]} alone; the name of the knob says the unit." if found else odd(text)
+    return f"Write {found[1]} alone; the name of the knob says the unit." if found else None
 
 
 def _switch(value: Any) -> str | None:
