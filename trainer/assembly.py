@@ -16,26 +16,35 @@ from pathlib import Path
 import torch
 from transformers.utils import logging as transformers_logging
 
-from trainer import demonstrations, seeds
+from trainer import seeds
 from trainer.episode import Voice
-from trainer.policy import build, tokenizer, warmstart
+from trainer.policy import build, skeleton, tokenizer, warmstart
 from trainer.policy.build import Policy
 from trainer.policy.local import LocalSampler
 from trainer.policy.local_chat import LocalChatModel
 from trainer.policy.sampler import Sampler
+from trainer.policy.warmstart import Demonstration
 from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.recipe import PolicyConfig, RunConfig
 from trainer.rollout.collect import Scene
+from trainer.users import personas, rule_file
+from trainer.users.chat import ChatFailure, ChatModel
 from trainer.users.endpoint import EndpointModel
 from trainer.users.llm import LLMUser
 from trainer.users.noisy import NoisyUser
-from trainer.users.rules import load_rules
 from trainer.users.seam import UserEngine
 from trainer.users.symbolic import SymbolicUser
 from trainer.worlds.host import WorldHost
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eau"
+
+POLICY_PART = "policy"
+LEARNER_PART = "learner"
+"""Parts of a checkpoint: the policy without its weights, and the learner with them."""
+
+LOCAL_USER_TOKENS = 2048
+"""Longest conversation of a model in this process that plays the user."""
 
 Report = Callable[[str, int, int], None]
 """Told about slow work: what it is, how much is done, how much there is."""
@@ -52,9 +61,7 @@ def quiet() -> None:
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
 
 
-def new_policy(
-    config: RunConfig, dialogues: list[demonstrations.Dialogue], report: Report
-) -> Policy:
+def new_policy(config: RunConfig, dialogues: list[Demonstration], report: Report) -> Policy:
     """Return the policy that a new run starts from.
 
     Args:
@@ -63,14 +70,14 @@ def new_policy(
         report: Told about the warm start.
     """
     if config.policy.kind != "small":
-        return build.load_policy(_directory(config.policy), dtype=config.policy.dtype)
+        return build.load(_directory(config.policy), torch.float32)
     size = asdict(config.policy.size)
     vocab_size = size.pop("vocab_size")
-    texts = [text for system, turns in dialogues for text in (system, *(t for _, t in turns))]
+    texts = [text for one in dialogues for text in (one.system, *(t for _, t in one.turns))]
     tokens = tokenizer.train_tokenizer(texts, vocab_size=vocab_size)
     seed = seeds.derive(config.seed, "policy")
     model = build.small_qwen3(len(tokens), seed=seed, **size)
-    policy = build.as_policy(model, tokens, name=f"small-{config.name}")
+    policy = build.assemble(model, tokens, name=f"small-{config.name}")
     warm = config.policy.warm_start
     if warm is not None:
         warmstart.warm_start(
@@ -84,18 +91,16 @@ def new_policy(
     return policy
 
 
-def saved_policy(config: RunConfig, checkpoint: Path) -> Policy:
-    """Return the policy of a checkpoint, with the weights that the learner saved."""
-    return build.load_policy(checkpoint / "policy", dtype=config.policy.dtype)
+def saved_policy(checkpoint: Path) -> Policy:
+    """Return the policy of a checkpoint; its weights come with the learner."""
+    return skeleton.load(checkpoint / POLICY_PART)
 
 
 def make_learner(config: RunConfig, policy: Policy, *, checkpoint: Path | None) -> Learner:
     """Return the learner of a policy, as it was at a checkpoint if one is given."""
-    learner = TorchLearner(
-        policy.model, config.learner, seed=seeds.derive(config.seed, "learner")
-    )
+    learner = TorchLearner(policy.model, config.learner, seed=seeds.derive(config.seed, "learner"))
     if checkpoint is not None:
-        learner.load(checkpoint / "learner")
+        learner.load(checkpoint / LEARNER_PART)
     return learner
 
 
@@ -103,7 +108,7 @@ def make_sampler(config: RunConfig, policy: Policy, learner_version: int) -> Sam
     """Return the sampler that shares the learner's weights."""
     sampler = LocalSampler(
         policy.model,
-        stop_ids=policy.chat.stop_ids,
+        policy.chat.stop_ids,
         max_dialogues=config.rollout.dialogues_per_step,
         max_tokens=config.rollout.context_tokens,
     )
@@ -118,19 +123,35 @@ def make_users(config: RunConfig, world_root: Path) -> tuple[Mapping[Voice, User
         config: The recipe.
         world_root: Folder of the worlds of one revision; each holds `user.yaml`.
     """
-    rules = {world: load_rules(world_root / world / "user.yaml") for world in config.worlds}
+    rules = {world: rule_file.load(world_root / world / "user.yaml") for world in config.worlds}
     symbolic = SymbolicUser(rules)
     engines: dict[Voice, UserEngine] = {Voice.SYMBOLIC: symbolic}
-    users = config.users
-    if users.other == "noisy":
-        engines[Voice.NOISY] = NoisyUser(symbolic, users.noise)
+    if config.users.other == "noisy":
+        engines[Voice.NOISY] = NoisyUser(symbolic, config.users.noise)
         return engines, Voice.NOISY
-    if users.other == "llm":
-        engines[Voice.LLM] = LLMUser(EndpointModel(users.endpoint))
-    else:
-        directory = Path(users.local_path) if users.local_path else build.smollm2(CACHE)
-        engines[Voice.LLM] = LLMUser(LocalChatModel(build.load_policy(directory)))
+    prose = {
+        world: personas.read_personas(world_root / world / "personas") for world in config.worlds
+    }
+    engines[Voice.LLM] = LLMUser(
+        _chat_model(config), rules, prose, max_tokens=config.users.endpoint.max_tokens
+    )
     return engines, Voice.LLM
+
+
+def _chat_model(config: RunConfig) -> ChatModel:
+    users, endpoint = config.users, config.users.endpoint
+    if users.other == "llm":
+        return EndpointModel(
+            endpoint.base_url,
+            endpoint.model,
+            key_env=endpoint.key_env,
+            deadline_s=endpoint.deadline_s,
+            retries=endpoint.retries,
+            concurrency=endpoint.concurrency,
+        )
+    directory = Path(users.local_path) if users.local_path else build.smollm2(CACHE)
+    policy = build.load(directory, torch.float32)
+    return LocalChatModel(policy, ChatFailure, max_tokens=LOCAL_USER_TOKENS)
 
 
 def make_scene(

@@ -18,10 +18,11 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.findings import Refused
-from trainer import assembly, launch, progress, recipe_file, resume, session, show
+from trainer import assembly, launch, recipe_file, resume, session, show
 from trainer.checkpoint import CheckpointError
 from trainer.evaluation import EvaluationError
 from trainer.loop import Ending
+from trainer.users.rule_file import RuleFileError
 
 MISUSE = 2
 UNUSABLE = (
@@ -31,6 +32,7 @@ UNUSABLE = (
     CheckpointError,
     EvaluationError,
     Refused,
+    RuleFileError,
 )
 
 app = typer.Typer(
@@ -160,6 +162,3 @@ def main() -> None:
     except DiskFull as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)
-
-
-__all__ = ["app", "main", "progress"]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gate.contract.knobs import Knobs
 from trainer import seeds
 from trainer.episode import Episode, Outcome, Speaker
+from trainer.policy.warmstart import Demonstration
 from trainer.recipe import RunConfig, WarmStart
 from trainer.rollout.scripted import play, world_seed
 from trainer.task import Task
@@ -20,14 +21,11 @@ from trainer.users.seam import UserEngine
 from trainer.worlds import catalog
 from trainer.worlds.loading import load_world
 
-Dialogue = tuple[str, list[tuple[Speaker, str]]]
-"""System text, and the messages after it in order."""
-
 
 class Demonstrations(NamedTuple):
     """What the scripted players did."""
 
-    dialogues: list[Dialogue]
+    dialogues: list[Demonstration]
     success_by_player: Mapping[str, float]
 
 
@@ -50,7 +48,7 @@ def demonstrate(
     Raises:
         ValueError: if a world has no player of a name that the recipe gives.
     """
-    dialogues: list[Dialogue] = []
+    dialogues: list[Demonstration] = []
     verdicts: dict[str, list[float]] = {}
     worlds = sorted(world for world, setting in config.worlds.items() if setting.weight > 0)
     for index in range(warm.episodes):
@@ -66,12 +64,12 @@ def demonstrate(
     return Demonstrations(dialogues, shares)
 
 
-def as_dialogue(episode: Episode) -> Dialogue:
+def as_dialogue(episode: Episode) -> Demonstration:
     """Return what the agent read and wrote in an episode; what is private stays out."""
     system, *rest = episode.turns
     while rest and rest[-1].speaker is not Speaker.AGENT:
         rest.pop()
-    return system.text, [(turn.speaker, turn.text) for turn in rest]
+    return Demonstration(system.text, [(turn.speaker, turn.text) for turn in rest])
 
 
 def _play_one(

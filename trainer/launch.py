@@ -22,7 +22,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from gate.contract import files, knobs, revisions
-from gate.contract.knobs import KnobChange, Knobs
+from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author
 from gate.contract.paths import RunPaths
 from trainer import recipe_file
@@ -77,12 +77,14 @@ def plan(
     missing = [world for world in config.worlds if world not in catalog.WORLDS]
     if missing:
         raise LaunchError(
-            f"unknown world {missing[0]!r}; the recipe may name: {', '.join(sorted(catalog.WORLDS))}"
+            f"unknown world {missing[0]!r}; the recipe may name {', '.join(sorted(catalog.WORLDS))}"
         )
     _check_disk(config, runs)
     tasks = load_tasks(config)
     knob_files = _starting_knobs(config, knob_dir)
-    values = knobs.from_files(knob_files, worlds=list(config.worlds))
+    worlds = tuple(config.worlds)
+    parsed = {name: knobs.parse(name, data, worlds=worlds) for name, data in knob_files.items()}
+    values = knobs.from_values({name: file.values for name, file in parsed.items()}, worlds=worlds)
     return LaunchPlan(config, values, knob_files, tasks, run_id, root)
 
 
@@ -131,7 +133,9 @@ def load_tasks(
     chosen: dict[str, tuple[Task, ...]] = {}
     for world, setting in config.worlds.items():
         tasks = catalog.tasks(world, split, source=setting.source)
-        kept = [task for task in tasks if fnmatch(task.id, pattern or setting.tasks)][: setting.limit]
+        kept = [task for task in tasks if fnmatch(task.id, pattern or setting.tasks)][
+            : setting.limit
+        ]
         if not kept:
             raise LaunchError(
                 f"worlds.{world}.tasks: {setting.tasks!r} matches none of {len(tasks)} {split} "
@@ -185,7 +189,7 @@ def _starting_knobs(config: RunConfig, knob_dir: Path) -> dict[str, bytes]:
         path = knob_dir / f"{name}.yaml"
         content = path.read_bytes() if path.is_file() else knobs.render_defaults(name)
         over = config.knobs.get(name, {})
-        changes = [KnobChange(f"{name}.{key}", None, value) for key, value in over.items()]
+        changes = [KnobChange(f"{name}.{key}", ABSENT, value) for key, value in over.items()]
         contents[name] = knobs.edit(name, content, changes) if changes else content
     unknown = set(config.knobs) - set(knobs.FILES)
     if unknown:
@@ -218,7 +222,11 @@ def _launch_record(launch: LaunchPlan, now: float, parent: str | None) -> dict[s
             **{name: metadata.version(name) for name in packages},
         },
         "tasks": {
-            world: {"count": len(tasks), "provenance": tasks[0].provenance, "digest": _digest(tasks)}
+            world: {
+                "count": len(tasks),
+                "provenance": tasks[0].provenance,
+                "digest": _digest(tasks),
+            }
             for world, tasks in launch.tasks.items()
         },
         "config": recipe_file.to_values(launch.config),

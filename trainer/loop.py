@@ -120,9 +120,7 @@ def reconcile(run: Run, step: int) -> KnobStatus:
     logged = run.log.logged(step)
     if logged is not None:
         return run.live.replay(int(logged["revision"]))
-    status = run.live.reconcile(
-        step, success_history=run.snapshot.success_history, now=run.now()
-    )
+    status = run.live.reconcile(step, success_history=run.snapshot.success_history, now=run.now())
     run.log.status(
         phase="training",
         stage="knobs",
@@ -230,7 +228,7 @@ def _record(
     stats: UpdateStats | None,
     step_s: float,
 ) -> StepRecord:
-    timings = {f"{stage}_s": round(rollout.timings.get(stage, 0.0), 4) for stage in _STAGES}
+    spent = rollout.timings
     return StepRecord(
         step=step,
         revision=status.revision,
@@ -240,16 +238,15 @@ def _record(
         learner=dict(stats.metrics) if stats else {},
         updated=stats is not None,
         params_digest=run.learner.fingerprint(),
-        rollout_s=round(sum(rollout.timings.values()), 4),
-        **timings,
+        rollout_s=round(sum(spent.values()), 4),
+        sample_s=round(spent.get("sample", 0.0), 4),
+        world_s=round(spent.get("world", 0.0), 4),
+        user_s=round(spent.get("user", 0.0), 4),
         score_s=round(stats.score_s, 4) if stats else 0.0,
         learn_s=round(stats.learn_s, 4) if stats else 0.0,
         step_s=round(step_s, 4),
         time=round(run.now(), 3),
     )
-
-
-_STAGES = ("sample", "world", "user")
 
 
 def _tell_knobs(run: Run, step: int, status: KnobStatus) -> None:

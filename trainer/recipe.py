@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from trainer.ppo.learner import LearnConfig
 from trainer.rollout.config import RolloutConfig
+from trainer.users.noisy import NoiseRates
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,6 @@ class PolicyConfig:
     size: ModelSize = ModelSize()
     warm_start: WarmStart | None = WarmStart()
     """For a small model; null starts from random weights."""
-    dtype: Literal["float32", "bfloat16"] = "float32"
 
 
 @dataclass(frozen=True)
@@ -71,27 +71,19 @@ class WorldConfig:
 
 
 @dataclass(frozen=True)
-class NoiseRates:
-    """Fault rates of the noisy user, per reply, in [0, 1]."""
-
-    drift: float = 0.05
-    leak: float = 0.02
-    forgetting: float = 0.1
-    early_stop: float = 0.02
-
-
-@dataclass(frozen=True)
 class EndpointConfig:
     """An OpenAI-compatible service that plays the user."""
 
     base_url: str = ""
     model: str = ""
-    key_env: str = "EAU_USER_API_KEY"
-    """Name of the environment variable that holds the key; the key is never written anywhere."""
+    key_env: str = ""
+    """Name of the environment variable that holds the key, empty where none is needed; the key
+    itself is never written anywhere."""
     deadline_s: float = 60.0
     retries: int = 2
     concurrency: int = 16
-    max_tokens: int = 200
+    max_tokens: int = 256
+    """Tokens of one reply, private thoughts included."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,8 @@ class UsersConfig:
     """Who plays the user when the symbolic user is not drawn."""
 
     other: Literal["noisy", "llm", "local"] = "noisy"
-    noise: NoiseRates = NoiseRates()
+    noise: NoiseRates = NoiseRates(drift=0.05, leak=0.02, forgetting=0.1, early_stop=0.02)
+    """Fault rates of the noisy user, per reply."""
     endpoint: EndpointConfig = EndpointConfig()
     local_path: str | None = None
     """Directory of the chat model that plays a `local` user; null for SmolLM2."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,11 +26,13 @@ from trainer.evaluation import EvaluationResult
 from trainer.launch import FIRST_REVISION, LaunchPlan
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
+from trainer.policy import skeleton
 from trainer.policy.build import Policy
+from trainer.policy.warmstart import Demonstration
 from trainer.progress import StepPrinter
 from trainer.recipe import RunConfig, WarmStart
 from trainer.runlog import RunLog
-from trainer.users.rules import load_rules
+from trainer.users import rule_file
 from trainer.users.symbolic import SymbolicUser
 
 Adjust = Callable[[Run], None]
@@ -75,7 +78,7 @@ def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -
         "replayed and compared",
         highlight=False,
     )
-    policy = assembly.saved_policy(config, directory)
+    policy = assembly.saved_policy(directory)
     with _live_run(paths, config, policy, log, snapshot, directory) as run:
         return _train(run, console, adjust)
 
@@ -102,7 +105,7 @@ def evaluate(
     config = launch.read_launch(paths)
     directory = _checkpoint_at(paths, checkpoint_step)
     place = evaluation.root() / f"{paths.root.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    policy = assembly.saved_policy(config, directory)
+    policy = assembly.saved_policy(directory)
     learner = assembly.make_learner(config, policy, checkpoint=directory)
     world_root = paths.world / FIRST_REVISION
     tasks = [
@@ -131,10 +134,10 @@ def evaluate(
 
 def _fresh_policy(planned: LaunchPlan, paths: RunPaths, console: Console) -> Policy:
     config, warm = planned.config, planned.config.policy.warm_start
-    dialogues: list[demonstrations.Dialogue] = []
+    dialogues: list[Demonstration] = []
     if config.policy.kind == "small":
         root = paths.world / FIRST_REVISION
-        rules = {world: load_rules(root / world / "user.yaml") for world in config.worlds}
+        rules = {world: rule_file.load(root / world / "user.yaml") for world in config.worlds}
         shown = demonstrations.demonstrate(
             config,
             warm or WarmStart(),
@@ -182,7 +185,7 @@ def _live_run(
             tasks=launch.load_tasks(config),
             log=log,
             snapshot=snapshot,
-            checkpoint_parts={"policy": policy.save_without_weights},
+            checkpoint_parts={assembly.POLICY_PART: partial(skeleton.save, policy)},
         )
 
 

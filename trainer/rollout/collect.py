@@ -183,9 +183,7 @@ def _enforce_deadlines(
             dialogue.end(StopReason.EPISODE_DEADLINE, f"the episode took more than {longest} s")
 
 
-def _take_turn(
-    active: Sequence[Dialogue], scene: Scene, knobs: Knobs, watch: Stopwatch
-) -> None:
+def _take_turn(active: Sequence[Dialogue], scene: Scene, knobs: Knobs, watch: Stopwatch) -> None:
     """One turn of every open dialogue: the agent speaks, the world acts, the user answers."""
     with watch("sample"):
         texts = _speak(active, scene)
@@ -219,9 +217,7 @@ def _speak(active: Sequence[Dialogue], scene: Scene) -> dict[str, str]:
     ]
     if not requests:
         return {}
-    completions = scene.sampler.sample(
-        requests, temperature=scene.temperature, greedy=scene.greedy
-    )
+    completions = scene.sampler.sample(requests, temperature=scene.temperature, greedy=scene.greedy)
     texts: dict[str, str] = {}
     for dialogue, completion in zip(active, completions, strict=True):
         if _take_completion(dialogue, completion):
