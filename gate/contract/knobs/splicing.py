@@ -68,13 +68,13 @@ class Splicer:
         for key, value in kept:
             self._replace_entry(key, value, target[key.text])
         for key, value in gone:
-            self._remove(key.start.offset, _end(value))
+            self._remove(key.start.offset, self._end(value))
         lines = [
             line
             for key, value in new.items()
             for line in entry(key, value, indent=node.start.column - 1)
         ]
-        self._insert_after(_end(node.pairs[-1][1]), lines)
+        self._insert_after(self._end(node.pairs[-1][1]), lines)
 
     def _replace_entry(self, key: Scalar, value: Node, target: Any) -> None:
         """Make `key: value` read as the target, in block style where it needs several lines."""
@@ -89,7 +89,7 @@ class Splicer:
         elif isinstance(value, Entries | Items) and not value.flow and not target:
             colon = self.text.index(":", key.end.offset)
             self.splices.append((colon + 1, colon + 1, f" {inline(target)}"))
-            self._remove(value.start.offset, _end(value))
+            self._remove(value.start.offset, self._end(value))
         else:
             self.rewrite(value, target)
 
@@ -103,7 +103,7 @@ class Splicer:
             if number in kept:
                 self.rewrite(item, target[kept[number]])
             else:
-                self._remove(self._dash(item), _end(item))
+                self._remove(self._dash(item), self._end(item))
         places = sorted((new, old) for old, new in kept.items())
         indent = node.start.column - 1
         for number, value in enumerate(target):
@@ -112,7 +112,7 @@ class Splicer:
             lines = block([value], indent=indent)
             before = [old for new, old in places if new < number]
             if before:
-                self._insert_after(_end(node.nodes[before[-1]]), lines)
+                self._insert_after(self._end(node.nodes[before[-1]]), lines)
             else:
                 self._insert_before(self._dash(node.nodes[0]), lines)
 
@@ -127,7 +127,7 @@ class Splicer:
 
     def _write(self, node: Node, new: str) -> None:
         """Put new text in place of a node, its inner comments on lines after it."""
-        start, end = node.start.offset, _end(node)
+        start, end = node.start.offset, self._end(node)
         lost = self._comments_within(start, end)
         self.splices.append((start, end, new))
         self._insert_after(end, [self._indent_of(start) + comment for comment in lost])
@@ -158,6 +158,14 @@ class Splicer:
         line = self.text[self._line_start(offset) :]
         return line[: len(line) - len(line.lstrip(" "))]
 
+    def _end(self, node: Node) -> int:
+        """Return the offset behind a node's last character, comments and blank lines excluded."""
+        if isinstance(node, Scalar) or node.flow:
+            # A block of text counts the line breaks after it as its own.
+            return len(self.text[: node.end.offset].rstrip())
+        last = node.pairs[-1][1] if isinstance(node, Entries) else node.nodes[-1]
+        return self._end(last)
+
     def _shares_line(self, offset: int) -> bool:
         return self.text[self._line_start(offset) : offset].strip() != ""
 
@@ -167,14 +175,6 @@ class Splicer:
     def _line_end(self, offset: int) -> int:
         """Return the offset behind the line break that follows; a knob file has one there."""
         return self.text.index("\n", offset) + 1
-
-
-def _end(node: Node) -> int:
-    """Return the offset behind a node's last character, comments and blank lines excluded."""
-    if isinstance(node, Scalar) or node.flow:
-        return node.end.offset
-    last = node.pairs[-1][1] if isinstance(node, Entries) else node.nodes[-1]
-    return _end(last)
 
 
 def _aligned(current: Sequence[Any], target: Sequence[Any]) -> dict[int, int] | None:
