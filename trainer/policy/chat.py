@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 from trainer.episode import Speaker
 from trainer.policy.template import Piece, Slot, Template, alternation
 
-_ROLES = {Speaker.SYSTEM: "system", Speaker.USER: "user", Speaker.TOOL: "tool"}
+_BETWEEN_TURNS = (Speaker.SYSTEM, Speaker.USER, Speaker.TOOL)
 
 # Roles whose texts are written by the world or the policy: their markup, such as `<tool_call>`,
 # are the tokens the model learnt. Special tokens are never made from any text.
@@ -69,6 +69,7 @@ class ChatFormat:
                 "assistant's turn with an end token such as <|im_end|>"
             )
         self.end_id = closing
+        self._tool_role = self._role_of_tools()
         self.stop_ids = frozenset({closing, *stop_ids, *_own_stop_ids(tokenizer)})
         self._check()
 
@@ -90,13 +91,14 @@ class ChatFormat:
         Raises:
             ValueError: if there is no message, one is the agent's, or the template refuses them.
         """
-        unknown = [speaker for speaker, _ in messages if speaker not in _ROLES]
-        if unknown or not messages:
+        if not messages or any(speaker not in _BETWEEN_TURNS for speaker, _ in messages):
             raise ValueError(
-                f"between two agent turns come messages of {', '.join(_ROLES)}, at least one; "
-                f"got {[speaker.value for speaker, _ in messages]}"
+                f"between two agent turns come messages of {', '.join(_BETWEEN_TURNS)}, at least "
+                f"one; got {[speaker.value for speaker, _ in messages]}"
             )
-        roles = tuple(_ROLES[speaker] for speaker, _ in messages)
+        roles = tuple(
+            self._tool_role if speaker is Speaker.TOOL else speaker.value for speaker, _ in messages
+        )
         pieces = self._continuation(roles)
         return self._encode(pieces[1:] if ended else pieces, roles, [text for _, text in messages])
 
@@ -108,6 +110,14 @@ class ChatFormat:
         """Return the text of sampled ids, special tokens left out (for reading, not encoding)."""
         end = len(ids) - (bool(ids) and ids[-1] in self.stop_ids)
         return self._backend.decode(list(ids[:end]), skip_special_tokens=True)
+
+    def _role_of_tools(self) -> str:
+        """Return `tool`, or `user` for a template that has no place for tools."""
+        try:
+            self._continuation(("tool",))
+        except ValueError:
+            return "user"
+        return "tool"
 
     def _continuation(self, roles: tuple[str, ...]) -> tuple[Piece, ...]:
         if roles not in self._continuations:
@@ -142,7 +152,11 @@ class ChatFormat:
         return ids + self._encode_plain("".join(run))
 
     def _encode_plain(self, text: str) -> list[int]:
-        return self._plain.encode(text, add_special_tokens=False).ids if text else []
+        if not text:
+            return []
+        # Half a surrogate pair, as broken JSON may hold, is no text; it becomes a question mark.
+        sound = text.encode("utf-8", "replace").decode("utf-8")
+        return self._plain.encode(sound, add_special_tokens=False).ids
 
     def _check(self) -> None:
         """Compare with the tokenizer's own encoding, and try the texts of an attacker."""

@@ -126,12 +126,14 @@ class ModelDecoder:
         """Read one token with the model's own cache and look at what it kept."""
         ids = torch.zeros(1, 1, dtype=torch.long, device=self._model.device)
         output = self._model(input_ids=ids, use_cache=True)
-        layers = getattr(output, self._cache_name).layers
-        sizes = {tuple(layer.keys.shape) for layer in layers if layer.keys is not None}
-        if len(sizes) != 1 or any(layer.keys is None for layer in layers):
+        layers = getattr(getattr(output, self._cache_name, None), "layers", [])
+        kept = [getattr(layer, "keys", None) for layer in layers]
+        sizes = {tuple(keys.shape) for keys in kept if keys is not None}
+        if len(sizes) != 1 or any(keys is None for keys in kept):
             raise ValueError(
-                f"{type(self._model).__name__} keeps states of shapes {sorted(sizes)} in its "
-                f"{len(layers)} layers; it must keep one kind of keys and values in each"
+                f"{type(self._model).__name__} keeps something else than one kind of keys and "
+                f"values in its {len(layers)} layers, so its dialogues cannot be remembered; take "
+                "a model with plain attention layers"
             )
         _, kv_heads, _, head_dim = sizes.pop()
         return CacheShape(len(layers), kv_heads, head_dim, self._model.dtype, self._model.device)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from tokenizers import AddedToken
 from transformers import (
+    AddedToken,
     AutoTokenizer,
     GPT2Config,
     GPT2LMHeadModel,
@@ -80,7 +81,8 @@ def _qwen3_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = train_tokenizer(TEXTS, vocab_size=VOCAB - 6, max_length=CONTEXT)
     markup = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
     markup += ["<tool_response>", "</tool_response>"]
-    tokenizer.add_tokens([AddedToken(m, special=False, normalized=False) for m in markup])
+    for word in markup:
+        tokenizer.add_tokens(AddedToken(word, special=False, normalized=False))
     tokenizer.chat_template = QWEN3_TEMPLATE
     return tokenizer
 
@@ -94,13 +96,9 @@ def _smollm2_tokenizer() -> PreTrainedTokenizerBase:
     )
 
 
-TOKENIZERS: dict[str, Callable[[], PreTrainedTokenizerBase]] = {
-    "small": _small_tokenizer,
-    "qwen3": _qwen3_tokenizer,
-    "smollm2": _smollm2_tokenizer,
-}
+TOKENIZERS = ("small", "qwen3", "smollm2")
 
-SIZES = {
+SIZES: dict[str, Any] = {
     "vocab_size": VOCAB,
     "hidden_size": 32,
     "intermediate_size": 48,
@@ -152,9 +150,15 @@ def build(name: str) -> PreTrainedModel:
 
 
 @pytest.fixture(scope="session", params=TOKENIZERS)
-def tokenizer(request: pytest.FixtureRequest) -> PreTrainedTokenizerBase:
-    """Every tokenizer in turn."""
-    return TOKENIZERS[request.param]()
+def any_chat(request: pytest.FixtureRequest) -> ChatFormat:
+    """The chat format of every tokenizer in turn."""
+    return ChatFormat(request.getfixturevalue(f"{request.param}_tokenizer"))
+
+
+@pytest.fixture(scope="session")
+def smollm2_tokenizer() -> PreTrainedTokenizerBase:
+    """SmolLM2's own tokenizer and template; skips where its package is missing."""
+    return _smollm2_tokenizer()
 
 
 @pytest.fixture(scope="session")
