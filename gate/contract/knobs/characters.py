@@ -41,10 +41,11 @@ _LOOKALIKE = re.compile("[" + "".join(LOOKALIKES) + "]")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _TAB = re.compile(r"^ *\t|:\t")
 
-# C0 and C1 controls, the separators that some editors count as lines and others do not, and
-# code points that are no characters. Tab, line feed and carriage return are text.
+# C0 and C1 controls, the separators that some editors count as lines and others do not, marks
+# that show a text in another order than it has, and code points that are no characters. Tab,
+# line feed and carriage return are text.
 UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 

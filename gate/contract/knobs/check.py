@@ -21,7 +21,7 @@ from gate.contract.knobs.walk import Fault, Walk, article, shown, types, wanted
 
 
 def check(
-    file: str, document: Any, *, worlds: Collection[str], complete: bool = True
+    file: str, document: Any, *, worlds: Collection[str]
 ) -> tuple[dict[str, Any], list[Fault]]:
     """Check one file's values.
 
@@ -29,7 +29,6 @@ def check(
         file: Name of the knob file, without `.yaml`.
         document: The file's JSON value.
         worlds: Names of the worlds that the run has.
-        complete: Whether every knob must be there.
 
     Returns:
         The values in canonical form (numbers as float, integers as int, optional parts filled
@@ -39,10 +38,7 @@ def check(
     if not isinstance(document, dict):
         walk.refuse((), "type", f"{file}.yaml holds no knobs.", "Write one `name: value` a line.")
         return {}, walk.faults
-    declaration: Mapping[str, Any] = walk.root
-    if not complete:
-        declaration = {**walk.root, "required": []}
-    values = cast("dict[str, Any]", _value(walk, declaration, document, ()))
+    values = cast("dict[str, Any]", _value(walk, walk.root, document, ()))
     if isinstance(values.get(WORLDS), dict):
         overrides = cast("dict[str, Any]", values[WORLDS])
         values[WORLDS] = {world: knobs for world, knobs in overrides.items() if knobs}
@@ -167,9 +163,8 @@ def _list(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> 
     result = [
         _value(walk, declared["items"], item, (*parts, number)) for number, item in enumerate(items)
     ]
-    property_name = declared.get("x-unique")
-    if property_name or declared.get("uniqueItems"):
-        _unique(walk, items, property_name, parts)
+    if "x-unique" in declared or declared.get("uniqueItems"):
+        _unique(walk, items, declared.get("x-unique"), parts)
     return result
 
 

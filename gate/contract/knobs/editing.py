@@ -80,10 +80,10 @@ def _changed(file: str, document: Any, changes: Sequence[KnobChange]) -> dict[st
             target = after.setdefault(WORLDS, {}).setdefault(world, {})
         if change.new is not ABSENT:
             target[key] = _as_written(change, target.get(key))
-        elif world is not None:
+        else:
             target.pop(key, None)
-            if not target:
-                del after[WORLDS][world]
+        if world is not None and not target:
+            del after[WORLDS][world]
     return after
 
 

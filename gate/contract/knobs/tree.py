@@ -22,12 +22,14 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
     DocumentStartEvent,
+    MappingEndEvent,
     NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
-    StreamEndEvent,
 )
+
+from gate.contract.knobs import characters
 
 DEEPEST = 8
 """Levels of nesting; the deepest valid knob file needs five."""
@@ -120,8 +122,6 @@ def read(text: str) -> Node | None:
                 )
         elif isinstance(event, NodeEvent):
             root = _node(event, events, depth=0, flow=False)
-        elif isinstance(event, StreamEndEvent):
-            break
     return root
 
 
@@ -161,8 +161,14 @@ def _events(text: str) -> Iterator[Any]:
             mark.line + 1,
             mark.column + 1,
         ) from error
-    except YAMLError as error:
-        raise Unreadable(f"This is no valid YAML: {error}.", "Rewrite the file.", 1, 1) from error
+    except (YAMLError, ValueError, OverflowError) as error:
+        # ruamel.yaml lets an escape beyond the last character (\\UFFFFFFFF) fail in `chr`.
+        raise Unreadable(
+            "This is no valid YAML: a character or an escape stands for none.",
+            "Write the text without \\ escapes.",
+            1,
+            1,
+        ) from error
 
 
 def _node(event: Any, events: Iterator[Any], *, depth: int, flow: bool) -> Node:
@@ -175,20 +181,24 @@ def _node(event: Any, events: Iterator[Any], *, depth: int, flow: bool) -> Node:
         )
     start = _place(event.start_mark)
     if isinstance(event, ScalarEvent):
+        hidden = characters.UNPRINTABLE.search(event.value)
+        if hidden is not None:
+            raise _unreadable(
+                event,
+                f"An escape stands for {characters.name(hidden.group())}.",
+                "Write the text without it.",
+            )
         plain = not event.style
         value = resolve(event.value) if plain else event.value
         return Scalar(value, event.value, plain, start, _place(event.end_mark), flow)
     inside = flow or bool(event.flow_style)
     if isinstance(event, SequenceStartEvent):
         nodes: list[Node] = []
-        for part in events:
-            if isinstance(part, SequenceEndEvent):
-                return Items(tuple(nodes), start, _place(part.end_mark), inside)
+        while not isinstance(part := next(events), SequenceEndEvent):
             nodes.append(_node(part, events, depth=depth + 1, flow=inside))
+        return Items(tuple(nodes), start, _place(part.end_mark), inside)
     pairs: list[tuple[Scalar, Node]] = []
-    for part in events:
-        if not isinstance(part, NodeEvent):
-            return Entries(tuple(pairs), start, _place(part.end_mark), inside)
+    while not isinstance(part := next(events), MappingEndEvent):
         key = _key(part, events, depth=depth + 1)
         value = _node(next(events), events, depth=depth + 1, flow=inside)
         if isinstance(value, Scalar) and value.plain and value.text == "":
@@ -196,7 +206,7 @@ def _node(event: Any, events: Iterator[Any], *, depth: int, flow: bool) -> Node:
             after = Place(key.end.line, key.end.column + 1, key.end.offset + 1)
             value = replace(value, start=after, end=after)
         pairs.append((key, value))
-    raise AssertionError("a parser always closes what it opened")
+    return Entries(tuple(pairs), start, _place(part.end_mark), inside)
 
 
 def _key(event: Any, events: Iterator[Any], *, depth: int) -> Scalar:

@@ -127,7 +127,9 @@ def _check_file(
     worlds: Collection[str],
     checked: dict[str, dict[str, Any]],
 ) -> list[Any]:
-    document = copy.deepcopy(dict(values.get(file, {})))
+    document: Any = values.get(file, {})
+    if isinstance(document, Mapping):
+        document = copy.deepcopy(dict(cast("Mapping[str, Any]", document)))
     checked[file], faults = check(file, document, worlds=worlds)
     return [replace(fault.finding, file=f"{file}.yaml") for fault in faults]
 
