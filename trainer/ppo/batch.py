@@ -87,17 +87,7 @@ def pack(trajectories: Sequence[Trajectory], *, device: str = "cpu") -> PackedBa
     )
 
 
-@dataclass(frozen=True)
-class MicroBatches:
-    """A batch cut into forward passes, and the way back."""
-
-    rows: tuple[tuple[int, ...], ...]
-    """Row numbers of each pass; every row appears once."""
-    inverse: tuple[int, ...]
-    """`inverse[row]` is where the row stands when the passes are joined end to end."""
-
-
-def micro_batches(lengths: Sequence[int], *, max_tokens: int) -> MicroBatches:
+def micro_batches(lengths: Sequence[int], *, max_tokens: int) -> list[list[int]]:
     """Group rows of like length so that no pass holds more padded tokens than allowed.
 
     Sorting by length first keeps the padding small; a single row longer than the limit gets a pass
@@ -106,18 +96,18 @@ def micro_batches(lengths: Sequence[int], *, max_tokens: int) -> MicroBatches:
     Args:
         lengths: Tokens of each row.
         max_tokens: Limit on rows times the longest row of a pass, >= 1.
+
+    Returns:
+        The row numbers of each pass: every row once. Whoever computes by pass writes results back
+        by these numbers, masks and values alike.
     """
-    order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
     passes: list[list[int]] = []
-    for row in order:
+    for row in sorted(range(len(lengths)), key=lambda row: (-lengths[row], row)):
         if passes and (len(passes[-1]) + 1) * lengths[passes[-1][0]] <= max_tokens:
             passes[-1].append(row)
         else:
             passes.append([row])
-    inverse = [0] * len(lengths)
-    for place, row in enumerate(order):
-        inverse[row] = place
-    return MicroBatches(tuple(map(tuple, passes)), tuple(inverse))
+    return passes
 
 
 def minibatches(order: Sequence[int], *, dialogues: int) -> list[list[int]]:

@@ -18,7 +18,8 @@ from torch.optim import Optimizer
 from trainer import seeds
 from trainer.ppo.batch import micro_batches, minibatches
 from trainer.ppo.critic import Critic
-from trainer.ppo.objective import ActorTerms, Lessons, actor_loss, critic_loss
+from trainer.ppo.lessons import Lessons
+from trainer.ppo.objective import ActorTerms, actor_loss, critic_loss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -144,7 +145,7 @@ def run_epochs(
         for name, norm in norms.items():
             tally.add_norm(name, norm)
         tally.steps += 1
-    _forget_gradients(networks)
+    forget_gradients(networks)
     return tally.metrics()
 
 
@@ -152,10 +153,10 @@ def _accumulate(
     networks: Networks, minibatch: Lessons, terms: ActorTerms, plan: Plan, tally: Tally
 ) -> None:
     """Add up the gradients of one minibatch, pass by pass."""
-    _forget_gradients(networks)
+    forget_gradients(networks)
     total_actions = minibatch.num_actions
     tally.actions += total_actions
-    passes = micro_batches(minibatch.lengths_B, max_tokens=plan.micro_batch_tokens).rows
+    passes = micro_batches(minibatch.lengths_B, max_tokens=plan.micro_batch_tokens)
     for rows in passes:
         part = minibatch.rows(rows) if len(passes) > 1 else minibatch
         if plan.train_actor:
@@ -175,7 +176,7 @@ def _clip(module: nn.Module, max_norm: float) -> float:
     return float(nn.utils.clip_grad_norm_(module.parameters(), max_norm))
 
 
-def _forget_gradients(networks: Networks) -> None:
+def forget_gradients(networks: Networks) -> None:
     """Free the gradients, those of an update that failed too."""
     for optimizer in (networks.actor_optimizer, networks.critic_optimizer):
         if optimizer is not None:

@@ -71,7 +71,8 @@ class UpdateStats:
     """What one update measured about itself; every number is finite or the update raised."""
 
     metrics: Mapping[str, float] = field(default_factory=dict)
-    """By name: `policy_loss`, `value_loss`, `entropy`, `kl`, `clip_fraction`, `explained_variance`,
+    """By name: `policy_loss`, `value_loss`, `entropy`, `kl` (where there is a reference policy to
+    measure it to), `clip_fraction`, `explained_variance`,
     `actor_grad_norm`, `critic_grad_norm`, `actor_lr`, `critic_lr` (the rates the optimizer really
     used), `num_action_tokens`, `sampler_logprob_gap_mean`, `sampler_logprob_gap_max`, ..."""
     score_s: float = 0.0

@@ -88,15 +88,14 @@ def value_loss(
     return 0.5 * error_N
 
 
-def token_mean(losses_BT: Tensor, mask_BT: Tensor, *, total: int) -> Tensor:
+def token_mean(losses_N: Tensor, *, total: int) -> Tensor:
     """Return this part's share of the mean over all action tokens of a minibatch.
 
     The shares of the parts add up to the mean, however the minibatch was cut; the mean of the
     parts' means would not. A row without action tokens adds 0 to both sides.
 
     Args:
-        losses_BT: One loss per token; NaN off the mask is not seen.
-        mask_BT: True on action tokens.
+        losses_N: One loss per action token of this part.
         total: Action tokens of the whole minibatch, over all parts and ranks, >= 1.
     """
-    return torch.where(mask_BT, losses_BT, 0.0).sum() / total
+    return losses_N.sum() / total

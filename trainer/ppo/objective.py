@@ -9,7 +9,6 @@ Dimensions: B rows of the pass, T tokens, N its action tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,53 +18,11 @@ from torch import Tensor
 from trainer.ppo import kl
 from trainer.ppo.critic import Critic, values_before
 from trainer.ppo.forward import score_actions
-from trainer.ppo.losses import clipped_surrogate, value_loss
+from trainer.ppo.lessons import Lessons
+from trainer.ppo.losses import clipped_surrogate, token_mean, value_loss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-
-@dataclass(frozen=True)
-class Lessons:
-    """What a batch teaches: constants per token, laid out as `[rows, tokens]`."""
-
-    ids_BT: Tensor
-    position_ids_BT: Tensor
-    action_mask_BT: Tensor
-    lengths_B: tuple[int, ...]
-    old_logprobs_BT: Tensor
-    advantages_BT: Tensor
-    weights_BT: Tensor
-    """Sampler-to-learner importance weights."""
-    reference_logprobs_BT: Tensor | None
-    old_values_BT: Tensor | None
-    returns_BT: Tensor
-
-    def rows(self, rows: list[int] | tuple[int, ...]) -> Lessons:
-        """Return some rows, cut to the longest of them."""
-        width = max(self.lengths_B[row] for row in rows)
-        at = torch.tensor(rows, device=self.ids_BT.device)
-
-        def cut(values_BT: Tensor) -> Tensor:
-            return values_BT[at, :width]
-
-        return Lessons(
-            ids_BT=cut(self.ids_BT),
-            position_ids_BT=cut(self.position_ids_BT),
-            action_mask_BT=cut(self.action_mask_BT),
-            lengths_B=tuple(self.lengths_B[row] for row in rows),
-            old_logprobs_BT=cut(self.old_logprobs_BT),
-            advantages_BT=cut(self.advantages_BT),
-            weights_BT=cut(self.weights_BT),
-            reference_logprobs_BT=_maybe(cut, self.reference_logprobs_BT),
-            old_values_BT=_maybe(cut, self.old_values_BT),
-            returns_BT=cut(self.returns_BT),
-        )
-
-    @property
-    def num_actions(self) -> int:
-        """Action tokens in these rows."""
-        return int(self.action_mask_BT.sum())
 
 
 @dataclass(frozen=True)
@@ -115,23 +72,23 @@ def actor_loss(
         clip_high=terms.clip_high,
         dual_clip=terms.dual_clip,
     )
-    policy_sum = (lessons.weights_BT[mask_BT] * surrogate.loss_N).sum()
-    loss_sum = policy_sum
+    policy_N = lessons.weights_BT[mask_BT] * surrogate.loss_N
+    loss_N = policy_N
     if terms.entropy_coeff:
-        loss_sum = loss_sum - terms.entropy_coeff * scores.entropies_N.sum()
+        loss_N = loss_N - terms.entropy_coeff * scores.entropies_N
     if terms.kl_loss_coeff and lessons.reference_logprobs_BT is not None:
         # Tokens come from the old policy: the detached ratio makes the mean one over the new.
         reference_N = lessons.reference_logprobs_BT[mask_BT]
         penalty_N = surrogate.ratio_N.detach() * kl.k2(scores.logprobs_N, reference_N)
-        loss_sum = loss_sum + terms.kl_loss_coeff * penalty_N.sum()
+        loss_N = loss_N + terms.kl_loss_coeff * penalty_N
     with torch.no_grad():
         sums = {
-            "policy_loss": policy_sum.detach(),
+            "policy_loss": policy_N.sum(),
             "clip_fraction": surrogate.clipped_N.sum(),
             "policy_kl": kl.k3(old_N, scores.logprobs_N).sum(),
             "ratio_log_max": (scores.logprobs_N - old_N).abs().max(),
         }
-    return loss_sum / total_actions, sums
+    return token_mean(loss_N, total=total_actions), sums
 
 
 def critic_loss(
@@ -158,10 +115,5 @@ def critic_loss(
         lessons.returns_BT[mask_BT],
         clip=value_clip,
     )
-    loss_sum = losses_N.sum()
-    return loss_sum / total_actions, {"value_loss": loss_sum.detach()}
-
-
-def _maybe(cut: Callable[[Tensor], Tensor], values: Tensor | None) -> Tensor | None:
-    """Cut what is there."""
-    return None if values is None else cut(values)
+    loss = token_mean(losses_N, total=total_actions)
+    return loss, {"value_loss": losses_N.detach().sum()}

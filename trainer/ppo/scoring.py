@@ -67,7 +67,7 @@ def score(
     entropies_BT = torch.zeros_like(logprobs_BT)
     reference_BT = None if reference is None else torch.zeros_like(logprobs_BT)
     outputs_BT = None if critic is None else torch.zeros_like(logprobs_BT)
-    for rows in micro_batches(batch.lengths_B, max_tokens=max_tokens).rows:
+    for rows in micro_batches(batch.lengths_B, max_tokens=max_tokens):
         width = max(batch.lengths_B[row] for row in rows)
         at = torch.tensor(rows, device=batch.ids_BT.device)
         ids_RW, positions_RW = batch.ids_BT[at, :width], batch.position_ids_BT[at, :width]

@@ -17,15 +17,16 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from trainer.ppo.batch import PackedBatch, pack
-from trainer.ppo.credit import ESTIMATORS, UNITS, Credit, CreditBatch
+from trainer.ppo.batch import pack
+from trainer.ppo.config_check import check_config
+from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.critic import critic_like
-from trainer.ppo.epochs import Networks, Plan, run_epochs
+from trainer.ppo.epochs import Networks, Plan, forget_gradients, run_epochs
 from trainer.ppo.forward import check_head
-from trainer.ppo.importance import truncated_weights
 from trainer.ppo.learner import LearnConfig, LearnSettings, UpdateStats
 from trainer.ppo.learner_files import LearnerState, read_state, write_state
-from trainer.ppo.objective import ActorTerms, Lessons
+from trainer.ppo.lessons import Lessons, credit_batch, lessons_from
+from trainer.ppo.objective import ActorTerms
 from trainer.ppo.optimization import (
     make_optimizer,
     memory_by_parameter,
@@ -34,17 +35,14 @@ from trainer.ppo.optimization import (
     rate_in_force,
     set_rate,
 )
-from trainer.ppo.schedules import check_schedule, lr_factor
-from trainer.ppo.scoring import Scores, score
+from trainer.ppo.schedules import lr_factor
+from trainer.ppo.scoring import score
 from trainer.ppo.update_report import batch_metrics
 from trainer.ppo.weights import check_fit, clones, fingerprint, named_tensors, put_back
-from trainer.ppo.whiten import whiten
 from trainer.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-KL_MODES = ("reward", "loss")
 
 
 class TorchLearner:
@@ -75,7 +73,7 @@ class TorchLearner:
             ValueError: naming the field of `config` that cannot be followed, or what the model
                 does that the learner would get wrong.
         """
-        _check_config(config)
+        check_config(config)
         self.config = config
         self._seed = seed
         self._clock = clock
@@ -137,9 +135,9 @@ class TorchLearner:
             max_tokens=self.config.micro_batch_tokens,
         )
         credit = self._estimator.estimate(
-            _credit_batch(batch, scores, settings, self.config), settings, self.config
+            credit_batch(batch, scores, settings, self.config), settings, self.config
         )
-        lessons = _lessons(batch, scores, credit, self.config)
+        lessons = lessons_from(batch, scores, credit, self.config)
         report = batch_metrics(batch, scores, credit, lessons, tis_cap=self.config.tis_cap)
         report["staleness_max"] = float(self._version - min(t.policy_version for t in trajectories))
         scored = self._clock()
@@ -223,6 +221,7 @@ class TorchLearner:
                 self._networks, lessons, terms, plan, seed=self._seed, version=self._version
             )
         except FloatingPointError:
+            forget_gradients(self._networks)
             self._restore(before)
             raise
         return found | rates
@@ -267,66 +266,7 @@ class TorchLearner:
             put_back_optimizer(optimizer, module, memory, origin="the snapshot")
 
 
-def _credit_batch(
-    batch: PackedBatch, scores: Scores, settings: LearnSettings, config: LearnConfig
-) -> CreditBatch:
-    """Gather what an estimator may look at; the KL penalty lies on action tokens alone."""
-    kl_rewards_BT = torch.zeros_like(scores.old_logprobs_BT)
-    if scores.reference_logprobs_BT is not None and config.kl_mode == "reward":
-        drift_BT = scores.old_logprobs_BT - scores.reference_logprobs_BT
-        kl_rewards_BT = torch.where(batch.action_mask_BT, -settings.kl_coeff * drift_BT, 0.0)
-    return CreditBatch(
-        rewards_BT=batch.rewards_BT.to(kl_rewards_BT.dtype),
-        kl_rewards_BT=kl_rewards_BT,
-        action_mask_BT=batch.action_mask_BT,
-        turn_ids_BT=batch.turn_ids_BT,
-        segment_ids_BT=batch.segment_ids_BT,
-        group_ids_B=batch.group_ids_B,
-        values_BT=scores.values_BT,
-        bootstrap_B=scores.bootstrap_B,
-    )
-
-
-def _lessons(batch: PackedBatch, scores: Scores, credit: Credit, config: LearnConfig) -> Lessons:
-    """Turn credit into the constants of the loss."""
-    advantages_BT = credit.advantages_BT
-    if config.whiten:
-        advantages_BT = whiten(advantages_BT, batch.action_mask_BT)
-    return Lessons(
-        ids_BT=batch.ids_BT,
-        position_ids_BT=batch.position_ids_BT,
-        action_mask_BT=batch.action_mask_BT,
-        lengths_B=batch.lengths_B,
-        old_logprobs_BT=scores.old_logprobs_BT,
-        advantages_BT=advantages_BT,
-        weights_BT=truncated_weights(
-            scores.old_logprobs_BT, batch.rollout_logprobs_BT, cap=config.tis_cap
-        ),
-        reference_logprobs_BT=scores.reference_logprobs_BT,
-        old_values_BT=scores.values_BT,
-        returns_BT=credit.returns_BT,
-    )
-
-
 def _on(model: PreTrainedModel, device: str) -> PreTrainedModel:
     """Move a model, in place, and switch its dropout off."""
     nn.Module.to(model, device)
     return model.eval()
-
-
-def _check_config(config: LearnConfig) -> None:
-    """Refuse a configuration before any model is touched."""
-    for field, value, allowed in (
-        ("credit", config.credit, tuple(ESTIMATORS)),
-        ("gae_unit", config.gae_unit, tuple(UNITS)),
-        ("kl_mode", config.kl_mode, KL_MODES),
-    ):
-        if value not in allowed:
-            names = ", ".join(allowed)
-            raise ValueError(f"learner.{field} is {value!r}; it must be one of {names}")
-    for field in ("minibatch_dialogues", "micro_batch_tokens"):
-        if getattr(config, field) < 1:
-            raise ValueError(f"learner.{field} is {getattr(config, field)}; it must be at least 1")
-    if not config.temperature > 0:
-        raise ValueError(f"learner.temperature is {config.temperature}; it must be above 0")
-    check_schedule(config.lr_schedule, warmup=config.lr_warmup_steps, decay=config.lr_decay_steps)

@@ -11,7 +11,7 @@ from trainer.ppo.batch import PackedBatch
 from trainer.ppo.credit import Credit
 from trainer.ppo.explained_variance import explained_variance
 from trainer.ppo.importance import mismatch
-from trainer.ppo.objective import Lessons
+from trainer.ppo.lessons import Lessons
 from trainer.ppo.scoring import Scores
 
 

@@ -54,6 +54,22 @@ def test_a_truncated_row_bootstraps_from_the_state_after_its_last_action(model, 
     assert torch.equal(scores.bootstrap_B, torch.where(packed.truncated_B, last, 0.0))
 
 
+@pytest.mark.parametrize("max_tokens", [1, 24, 40])
+def test_rows_scored_in_passes_come_home_with_their_masks(model, batch, max_tokens):
+    trajectories, actor = batch(), model()
+    critic = critic_like(actor)
+    nn.init.normal_(critic.head.weight)
+    together = scored(pack(trajectories), actor, critic, max_tokens=max_tokens)
+    for row, trajectory in enumerate(trajectories):
+        packed = pack([trajectory])
+        alone = scored(packed, actor, critic)
+        width = packed.lengths_B[0]
+        for name in ("old_logprobs_BT", "entropies_BT", "values_BT"):
+            home, own = getattr(together, name)[row], getattr(alone, name)[0]
+            assert torch.allclose(home[:width], own, atol=1e-5)
+            assert not home[width:].any()
+
+
 def test_the_shift_and_the_bootstrap_by_hand():
     outputs = torch.tensor([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
     expected = torch.tensor([[0.0, 0.1, 0.2], [0.0, 0.4, 0.5]])

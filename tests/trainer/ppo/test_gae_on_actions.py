@@ -204,7 +204,7 @@ def test_suffix_sums_by_blocks_equal_a_plain_scan(width, decay):
     assert torch.allclose(discounted_suffix_sums(terms, decay), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_a_batch_of_256_by_1024_takes_at_most_20_milliseconds():
+def test_a_batch_of_256_by_1024_takes_at_most_20_milliseconds_of_one_core():
     chance = torch.Generator().manual_seed(0)
     acts = torch.zeros(256, 1024, dtype=torch.bool)
     for turn in range(8):
@@ -213,7 +213,7 @@ def test_a_batch_of_256_by_1024_takes_at_most_20_milliseconds():
     rewards = torch.randn(256, 1024, generator=chance)
     seconds = []
     for _ in range(10):
-        started = time.perf_counter()
+        started = time.process_time()
         gae(rewards, values, acts, gamma=0.99, lam=0.95)
-        seconds.append(time.perf_counter() - started)
+        seconds.append(time.process_time() - started)
     assert min(seconds) <= 0.020

@@ -10,7 +10,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from trainer.ppo.batch import micro_batches, pack
 from trainer.ppo.critic import critic_like
-from trainer.ppo.objective import ActorTerms, Lessons, actor_loss, critic_loss
+from trainer.ppo.lessons import Lessons
+from trainer.ppo.objective import ActorTerms, actor_loss, critic_loss
 
 TERMS = ActorTerms(
     clip_low=0.2,
@@ -149,7 +150,7 @@ def test_oracle_p2_passes_of_any_size_add_up_to_the_gradient_of_the_whole(batch,
     actor_loss(actor, lessons, TERMS, total_actions=lessons.num_actions)[0].backward()
     whole = [parameter.grad for parameter in actor.parameters()]
     actor.zero_grad(set_to_none=True)
-    for rows in micro_batches(lessons.lengths_B, max_tokens=max_tokens).rows:
+    for rows in micro_batches(lessons.lengths_B, max_tokens=max_tokens):
         part = lessons.rows(rows)
         actor_loss(actor, part, TERMS, total_actions=lessons.num_actions)[0].backward()
     for expected, parameter in zip(whole, actor.parameters(), strict=True):
