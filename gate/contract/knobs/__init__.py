@@ -5,6 +5,7 @@ while a run is live. The `*.schema.json` files here declare them; everything els
 """
 
 from gate.contract.findings import Finding, Refused, Severity
+from gate.contract.knobs.check import check_value
 from gate.contract.knobs.editing import edit
 from gate.contract.knobs.reading import (
     ParsedFile,
@@ -59,6 +60,7 @@ __all__ = [
     "StepKind",
     "StepLimit",
     "apply",
+    "check_value",
     "defaults",
     "diff",
     "edit",

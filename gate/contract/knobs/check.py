@@ -13,9 +13,10 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
+from gate.contract.findings import Finding
 from gate.contract.knobs import characters, hints
 from gate.contract.knobs.names import is_world, missing, unknown
-from gate.contract.knobs.spec import WORLDS, schema
+from gate.contract.knobs.spec import WORLDS, KnobSpec, schema
 from gate.contract.knobs.tree import Parts
 from gate.contract.knobs.walk import Fault, Walk, article, shown, types, wanted
 
@@ -43,6 +44,19 @@ def check(
         overrides = cast("dict[str, Any]", values[WORLDS])
         values[WORLDS] = {world: knobs for world, knobs in overrides.items() if knobs}
     return values, walk.faults
+
+
+def check_value(
+    spec: KnobSpec, value: Any, *, worlds: Collection[str]
+) -> tuple[Any, tuple[Finding, ...]]:
+    """Check the value of one knob, also of one that a world declares for itself.
+
+    Returns:
+        The value in canonical form, and what is wrong with it; use it only if nothing is.
+    """
+    walk = Walk(root={"properties": {spec.key: spec.schema}}, file=spec.file, worlds=worlds)
+    canonical = _value(walk, spec.schema, value, (spec.key,))
+    return canonical, tuple(fault.finding for fault in walk.faults)
 
 
 def _value(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:

@@ -257,3 +257,17 @@ def _check_edit(file: str, before: dict[str, Any], after: dict[str, Any], crlf: 
     for number, text in enumerate(texts):
         if f"  # at {number}" in text:
             assert f"# at {number}".encode() in edited
+
+
+@pytest.mark.parametrize("comment", ["# why", '# "why"'])
+def test_a_file_too_tangled_to_edit_is_left_to_a_person(comment: str) -> None:
+    tangled = f'{{travel: {{reveal_kinds: [a, {comment}\n b], persona: "two\n lines"}}}}'
+    before = content("user", "worlds", tangled)
+    change = KnobChange("user.worlds.travel.reveal_kinds", ["a", "b"], ["a"])
+    with pytest.raises(knobs.Refused, match="Change it by hand"):
+        knobs.edit("user", before, [change])
+
+
+def test_a_knob_cannot_be_taken_out_of_a_file() -> None:
+    with pytest.raises(knobs.Refused, match="lacks gamma"):
+        knobs.edit("agent", content("agent"), [KnobChange("agent.gamma", 1.0, ABSENT)])

@@ -143,3 +143,12 @@ def test_the_direction_of_difficulty_is_the_declared_one(
 def test_scopes_cover_when_a_value_is_in_force() -> None:
     assert knobs.specs()["user.persona"].scope is Scope.ROLLOUT
     assert knobs.specs()["agent.gamma"].scope is Scope.LEARNER
+
+
+def test_a_knob_that_a_world_declares_is_checked_like_any_other() -> None:
+    keywords = {key: value for key, value in knobs.specs()["user.persona"].schema.items()}
+    schema = {**keywords, "type": "array", "items": {"type": "integer"}, "default": []}
+    spec = knobs.KnobSpec.declared("travel.rooms", schema)
+    assert knobs.check_value(spec, [1, 1.0], worlds=()) == ([1, 1], ())
+    _, (finding,) = knobs.check_value(spec, [1, "x"], worlds=())
+    assert (finding.rule, finding.path) == ("knobs.type", "travel.rooms.1")

@@ -121,3 +121,9 @@ def test_a_file_that_is_left_out_of_a_map_lacks_all_its_knobs_but_no_other_file_
     with pytest.raises(knobs.Refused) as caught:
         knobs.from_values(values, worlds=())
     assert {finding.file for finding in caught.value.findings} == {"agent.yaml"}
+
+
+def test_a_file_that_is_no_map_holds_no_knobs() -> None:
+    values: dict[str, Any] = {**knobs.defaults().to_json(), "agent": [1]}
+    with pytest.raises(knobs.Refused, match="holds no knobs"):
+        knobs.from_values(values, worlds=())
