@@ -83,15 +83,19 @@ def locked_elsewhere(run: RunPaths) -> Iterator[int]:
         target=_hold_the_lock, args=(run.root, theirs)
     )
     child.start()
+    # Ours alone may keep the other end open: a child that fails must end the wait for its word.
+    theirs.close()
     try:
+        assert ours.poll(60), "the child never held the lock"
         yield ours.recv()
     finally:
-        ours.send("go")
+        ours.close()
         child.join()
 
 
 def _hold_the_lock(root: Path, conversation: Connection) -> None:
     with files.run_lock(root, purpose="a long edit"):
         conversation.send(os.getpid())
-        conversation.recv()
+        with contextlib.suppress(EOFError):
+            conversation.recv()
         os._exit(0)

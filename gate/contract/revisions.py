@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -167,11 +168,21 @@ def recover(
 
 
 def digest_of(path: Path) -> str | None:
-    """Return the sha256 of a file, links followed; None if it is not there or not a file."""
+    """Return the sha256 of a file, links followed; None where there is none to read.
+
+    A pipe or a device in its place is not waited for.
+    """
     try:
-        return files.content_digest(path.read_bytes()) if path.is_file() else None
-    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
         return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as stream:
+            return files.content_digest(stream.read())
+    finally:
+        os.close(descriptor)
 
 
 def _target(run: RunPaths, name: str) -> Path:

@@ -209,3 +209,5 @@ def test_a_full_disk_leaves_the_old_revision(run: RunPaths) -> None:
 def test_the_digest_of_what_is_not_a_file_is_none(tmp_path: Path) -> None:
     assert revisions.digest_of(tmp_path) is None
     assert revisions.digest_of(tmp_path / "missing") is None
+    os.mkfifo(tmp_path / "pipe")
+    assert revisions.digest_of(tmp_path / "pipe") is None

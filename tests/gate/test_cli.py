@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 import time
@@ -277,6 +278,14 @@ def test_a_check_takes_well_under_half_a_second_of_process_time(run: RunPaths) -
     loaded = {line.rpartition("|")[2].strip() for line in found.stderr.splitlines()}
     assert not loaded & {"torch", "transformers", "numpy", "scipy", "trainer", "skill"}
     assert found.stdout == f"{run.root}: passed\n"
+
+
+def test_the_module_is_the_command(run: RunPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["gate", "check", "latest"])
+    with pytest.raises(SystemExit) as ending:
+        runpy.run_module("gate", run_name="__main__")
+    assert ending.value.code == 0
+    assert "main" in runpy.run_module("gate.__main__", run_name="imported")
 
 
 def test_a_check_in_this_process_is_quick(run: RunPaths) -> None:

@@ -9,6 +9,7 @@ from gate.contract import knobs
 from gate.contract.knobs import KnobChange
 from gate.rules import declared
 from gate.rules.change_set import ChangeSet
+from tests.gate.changes import change_set
 
 
 def change(path: str) -> ChangeSet:
@@ -33,3 +34,10 @@ def test_one_policy_has_one_learning_rate_in_every_world() -> None:
 @pytest.mark.parametrize("path", ["user.max_reveals", "user.worlds.travel.max_reveals"])
 def test_a_declared_knob_passes(path: str) -> None:
     assert list(declared.check(change(path))) == []
+
+
+def test_an_override_that_says_what_is_in_force_anyway_moves_nothing() -> None:
+    same = change_set({"user.worlds.travel.max_reveals": 2})
+    assert len(same.changes) == 1
+    assert same.moves == ()
+    assert rules.check(same) == ()
