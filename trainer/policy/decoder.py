@@ -20,6 +20,12 @@ from torch import Tensor
 
 from trainer.policy.cache import CacheShape, KeyValueCache
 
+READ_TOKENS = 4096
+"""Padded tokens in one forward pass over new text."""
+
+READ_COLUMNS = 512
+"""New tokens of one dialogue in one forward pass; bounds the attention mask."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -110,6 +116,22 @@ def plan_reading(
         last=(ends - 1).to(device),
         mask=causal_mask(positions_RT.to(device), width, dtype=dtype),
     )
+
+
+def group_rows(new_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Cut rows into neighbours that together stay below `READ_TOKENS` padded tokens.
+
+    Neighbours, and not rows of like length, because their part of the cache is then a view.
+    """
+    groups: list[list[int]] = [[]]
+    widest = 0
+    for row, ids in enumerate(new_ids):
+        widest = max(widest, min(len(ids), READ_COLUMNS))
+        if groups[-1] and widest * (len(groups[-1]) + 1) > READ_TOKENS:
+            groups.append([])
+            widest = min(len(ids), READ_COLUMNS)
+        groups[-1].append(row)
+    return groups
 
 
 def causal_mask(positions_RT: Tensor, width: int, *, dtype: torch.dtype) -> Tensor:

@@ -12,38 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from trainer.policy.cache import KeyValueCache
-from trainer.policy.decoder import Reading, causal_mask, plan_reading
+from trainer.policy.decoder import READ_COLUMNS, Reading, causal_mask, group_rows, plan_reading
 from trainer.policy.draw import draw, uniforms
 from trainer.policy.forward import choose_decoder, weights_mark
 from trainer.policy.memory import DialogueMemory
 from trainer.policy.sampler import Completion, Finish, SampleRequest
-
-READ_TOKENS = 4096
-"""Padded tokens in one forward pass over new text."""
-
-READ_COLUMNS = 512
-"""New tokens of one dialogue in one forward pass; bounds the attention mask."""
-
-
-@dataclass
-class _Writing:
-    """A turn that is being written."""
-
-    request: SampleRequest
-    place: int
-    """Index of the request in its batch."""
-    limit: int
-    """Tokens it may write."""
-    ids: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    finish: Finish | None = None
+from trainer.policy.turns import WritingTurn, longest, open_turns, worth_leaving
 
 
 class LocalSampler:
@@ -85,8 +65,7 @@ class LocalSampler:
         self._max_tokens = max_tokens
         self._policy_version = policy_version
         self._weights_mark = weights_mark(model)
-        self._cache = KeyValueCache(self._decoder.shape, max_columns=max_tokens)
-        self._memory = DialogueMemory(self._cache, max_rows=max_dialogues)
+        self.close()
 
     @property
     def policy_version(self) -> int:
@@ -124,13 +103,15 @@ class LocalSampler:
 
     def sync(self, policy_version: int) -> None:
         """Take the model's present weights; everything read under older ones is forgotten."""
-        self._memory.clear()
+        # The cache is made anew, not only emptied: how far it had grown may show in the last bit
+        # of a result, and a run that is resumed here starts with an empty one.
+        self.close()
         self._decoder.refresh()
         self._weights_mark = weights_mark(self._model)
         self._policy_version = policy_version
 
     def close(self) -> None:
-        """Give the cache's memory back; a later request would allocate it anew."""
+        """Forget every dialogue and give the memory back; a later request allocates it anew."""
         self._cache = KeyValueCache(self._decoder.shape, max_columns=self._max_tokens)
         self._memory = DialogueMemory(self._cache, max_rows=self._max_dialogues)
 
@@ -159,23 +140,19 @@ class LocalSampler:
     def _sample_wave(
         self, requests: Sequence[SampleRequest], temperature: float, greedy: bool
     ) -> list[Completion]:
-        room = [
-            min(request.max_new_tokens, self._max_tokens - len(request.ids)) for request in requests
-        ]
-        batch = [
-            _Writing(request, place, limit)
-            for place, (request, limit) in enumerate(zip(requests, room, strict=True))
-            if limit > 0
-        ]
-        if batch:
-            self._memory.seat([turn.request.dialogue for turn in batch])
-            longest = max(len(turn.request.ids) + turn.limit for turn in batch)
-            self._cache.reserve(len(batch), longest)
-            self._write(batch, self._read(batch), temperature, greedy)
-        done = {turn.place: turn for turn in batch}
-        return [self._completion(done.get(place)) for place in range(len(requests))]
+        full = Completion((), (), Finish.LENGTH, self._policy_version)
+        completions = [full] * len(requests)
+        batch = open_turns(requests, max_tokens=self._max_tokens)
+        if not batch:
+            return completions
+        self._memory.seat([turn.request.dialogue for turn in batch])
+        self._cache.reserve(len(batch), max(turn.length + turn.limit for turn in batch))
+        self._write(batch, self._read(batch), temperature, greedy)
+        for turn in batch:
+            completions[turn.place] = turn.completion(self._policy_version)
+        return completions
 
-    def _read(self, batch: Sequence[_Writing]) -> Tensor:
+    def _read(self, batch: Sequence[WritingTurn]) -> Tensor:
         """Read what is new of every dialogue; return the logits [W, V] after its last token."""
         starts = [self._memory.keep(turn.request.dialogue, turn.request.ids) for turn in batch]
         new = [list(turn.request.ids[s:]) for turn, s in zip(batch, starts, strict=True)]
@@ -183,7 +160,7 @@ class LocalSampler:
         logits = torch.empty(
             len(batch), self._decoder.vocab_size, dtype=self._dtype, device=self._device
         )
-        for rows in _groups(new):
+        for rows in group_rows(new):
             read = 0
             while rows:
                 part = [new[row][read : read + READ_COLUMNS] for row in rows]
@@ -199,7 +176,7 @@ class LocalSampler:
         return logits
 
     def _write(
-        self, batch: Sequence[_Writing], logits: Tensor, temperature: float, greedy: bool
+        self, batch: Sequence[WritingTurn], logits: Tensor, temperature: float, greedy: bool
     ) -> None:
         """Decode until every turn of the batch has ended."""
         writing = list(batch)
@@ -209,42 +186,28 @@ class LocalSampler:
         step = 0
         while True:
             tokens, logprobs = draw(logits, chance[:, step], temperature=temperature, greedy=greedy)
-            self._note(writing, tokens.tolist(), logprobs.tolist())
+            for turn, token, logprob in zip(
+                writing, tokens.tolist(), logprobs.tolist(), strict=True
+            ):
+                if turn.finish is None:
+                    turn.take(token, logprob, stop_ids=self._stop_ids)
             going = [row for row, turn in enumerate(writing) if turn.finish is None]
             if not going:
                 break
-            if _worth_leaving(len(going), len(writing)):
+            if worth_leaving(len(going), len(writing)):
                 ended = [row for row, turn in enumerate(writing) if turn.finish is not None]
-                self._memory.arrange([*going, *ended], _longest(writing))
+                self._memory.arrange([*going, *ended], longest(writing))
                 kept = torch.tensor(going, device=self._device)
                 tokens, chance, lengths = tokens[kept], chance[kept], lengths[kept]
                 writing = [writing[row] for row in going]
             # An ended turn that stays for the while reads into columns that hold nothing yet.
             positions = (lengths + step).clamp_(max=self._cache.columns - 1)
-            plan = self._step(tokens, positions, _longest(writing))
+            plan = self._step(tokens, positions, longest(writing))
             logits = self._decoder.forward(self._cache, plan)
             step += 1
         for turn in batch:
             # The last token was never read: nothing followed it.
             self._memory.add(turn.request.dialogue, turn.ids[:-1])
-
-    def _note(
-        self, writing: Sequence[_Writing], tokens: Sequence[int], logprobs: Sequence[float]
-    ) -> None:
-        for turn, token, logprob in zip(writing, tokens, logprobs, strict=True):
-            if turn.finish is not None:
-                continue
-            if not math.isfinite(logprob):
-                raise FloatingPointError(
-                    f"the logits of policy version {self._policy_version} are not finite; go back "
-                    "to a checkpoint from before the weights diverged"
-                )
-            turn.ids.append(token)
-            turn.logprobs.append(logprob)
-            if token in self._stop_ids:
-                turn.finish = Finish.STOP
-            elif len(turn.ids) == turn.limit:
-                turn.finish = Finish.LENGTH
 
     def _step(self, tokens: Tensor, positions: Tensor, width: int) -> Reading:
         """Plan the reading of one token by each of the first rows."""
@@ -260,18 +223,13 @@ class LocalSampler:
             mask=causal_mask(positions[:, None], width, dtype=self._dtype),
         )
 
-    def _check_ids(self, batch: Sequence[_Writing], new: Sequence[Sequence[int]]) -> None:
+    def _check_ids(self, batch: Sequence[WritingTurn], new: Sequence[Sequence[int]]) -> None:
         for turn, ids in zip(batch, new, strict=True):
             if min(ids) < 0 or max(ids) >= self._decoder.vocab_size:
                 raise ValueError(
                     f"dialogue {turn.request.dialogue!r} holds ids outside 0.."
                     f"{self._decoder.vocab_size - 1}; was it made with another tokenizer?"
                 )
-
-    def _completion(self, turn: _Writing | None) -> Completion:
-        if turn is None or turn.finish is None:
-            return Completion((), (), Finish.LENGTH, self._policy_version)
-        return Completion(tuple(turn.ids), tuple(turn.logprobs), turn.finish, self._policy_version)
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -280,26 +238,3 @@ class LocalSampler:
     @property
     def _device(self) -> torch.device:
         return self._decoder.shape.device
-
-
-def _groups(new: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Cut rows into neighbours that together stay below `READ_TOKENS` padded tokens."""
-    groups: list[list[int]] = [[]]
-    widest = 0
-    for row, ids in enumerate(new):
-        widest = max(widest, min(len(ids), READ_COLUMNS))
-        if groups[-1] and widest * (len(groups[-1]) + 1) > READ_TOKENS:
-            groups.append([])
-            widest = min(len(ids), READ_COLUMNS)
-        groups[-1].append(row)
-    return groups
-
-
-def _longest(turns: Sequence[_Writing]) -> int:
-    """Return the length in tokens of the longest dialogue, what was written included."""
-    return max(len(turn.request.ids) + len(turn.ids) for turn in turns)
-
-
-def _worth_leaving(going: int, width: int) -> bool:
-    """True when so many turns have ended that closing the ranks costs less than carrying them."""
-    return width - going >= max(1, width // 8)

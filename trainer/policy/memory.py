@@ -82,10 +82,6 @@ class DialogueMemory:
         for dialogue in gone:
             self._read.pop(dialogue, None)
 
-    def clear(self) -> None:
-        """Forget everything; the memory stays allocated."""
-        self.forget(list(self._read))
-
 
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     """Return how many ids the two share from the start."""

@@ -4,7 +4,8 @@ Demonstrations become tokens through the same chat format and token stream as li
 what is trained is what will be sampled: the agent's words and their end tokens, nothing else.
 Same demonstrations, same seed, same weights. This module knows nothing about worlds.
 
-Dimensions: B dialogues of a batch, T tokens of the longest, A agent tokens in the batch.
+Dimensions: B dialogues of a batch, T tokens of the longest, A agent tokens in the batch, H size
+of the residual stream, V vocabulary.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ from trainer import seeds
 from trainer.episode import Speaker
 from trainer.policy.build import Policy
 from trainer.policy.chat import ChatFormat
+from trainer.policy.llama import FAMILY
 from trainer.trajectory import TokenStream
+
+PASS_TOKENS = 2048
+"""Padded tokens of one forward and backward pass; how a batch is cut never changes its loss."""
 
 
 class Demonstration(NamedTuple):
@@ -111,8 +116,8 @@ def warm_start(
         while len(losses) < config.steps:
             epoch = seeds.stream(config.seed, "epoch", len(losses))
             for batch in bucket(streams, config.tokens_per_batch, epoch):
-                share = learning_rate(len(losses), config)
-                losses.append(_step(model, optimizer, batch, config, share))
+                lr = learning_rate(len(losses), config)
+                losses.append(_step(model, optimizer, batch, config, lr))
                 if progress is not None:
                     progress(len(losses), losses[-1])
                 if len(losses) == config.steps:
@@ -199,14 +204,19 @@ def _step(
 ) -> float:
     for group in optimizer.param_groups:
         group["lr"] = lr
-    loss = imitation_loss(model, batch)
-    value = loss.item()
+    optimizer.zero_grad(set_to_none=True)
+    num_actions = sum(sum(stream.action_mask) for stream in batch)
+    value = 0.0
+    for part in bucket(batch, PASS_TOKENS, random.Random(0)):
+        # The mean over the whole batch, not a mean of means: each part weighs by its tokens.
+        share = sum(sum(stream.action_mask) for stream in part) / num_actions
+        loss = imitation_loss(model, part) * share
+        loss.backward()
+        value += loss.item()
     if not math.isfinite(value):
         raise FloatingPointError(
             f"the warm start diverged (loss {value}); lower its lr from {config.lr:g}"
         )
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_grad_norm)
     optimizer.step()
     return value
@@ -217,10 +227,15 @@ def imitation_loss(model: PreTrainedModel, batch: Sequence[TokenStream]) -> Tens
     # Padding stands on the right, where causal attention never looks: no mask is needed.
     ids_BT = _padded([stream.ids for stream in batch], model.device)
     acts_BT = _padded([stream.action_mask for stream in batch], model.device).bool()
-    targets_A = ids_BT[acts_BT]
     before_BT = acts_BT[:, 1:]
-    logits_BTV = cast("Any", model)(input_ids=ids_BT[:, :-1], use_cache=False).logits
-    return F.cross_entropy(logits_BTV[before_BT].float(), targets_A)
+    body = cast("Any", model)
+    if type(model) in FAMILY:
+        # Most tokens are not the agent's: their logits, the largest tensor by far, are not made.
+        states_BTH = body.model(input_ids=ids_BT[:, :-1], use_cache=False).last_hidden_state
+        logits_AV = body.lm_head(states_BTH[before_BT])
+    else:
+        logits_AV = body(input_ids=ids_BT[:, :-1], use_cache=False).logits[before_BT]
+    return F.cross_entropy(logits_AV.float(), ids_BT[acts_BT])
 
 
 def _padded(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:

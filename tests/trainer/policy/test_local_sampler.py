@@ -221,6 +221,18 @@ def test_new_weights_need_a_sync_and_then_decide(own_model: PreTrainedModel) -> 
     assert (before[0].policy_version, after[0].policy_version) == (0, 1)
 
 
+def test_after_a_sync_nothing_tells_an_old_sampler_from_a_new_one(
+    own_model: PreTrainedModel,
+) -> None:
+    """To the last bit: a resumed run samples what the run that was not stopped samples."""
+    old = sampler_of(own_model)
+    play(old, range(20), turns=3)
+    old.sample([request("long", prompt(5, 600))], temperature=0.7)
+    old.sync(1)
+    fresh = sampler_of(own_model, policy_version=1)
+    assert play(old, range(9), turns=3) == play(fresh, range(9), turns=3)
+
+
 def test_a_real_optimizer_step_is_noticed(own_model: PreTrainedModel) -> None:
     sampler = sampler_of(own_model)
     optimizer = torch.optim.AdamW(own_model.parameters(), lr=1e-3)
@@ -287,7 +299,7 @@ def test_weights_that_are_not_finite_are_an_error(own_model: PreTrainedModel) ->
     with torch.no_grad():
         next(own_model.parameters()).fill_(torch.nan)
     sampler.sync(1)
-    with pytest.raises(FloatingPointError, match="policy version 1"):
+    with pytest.raises(FloatingPointError, match="weights have diverged"):
         sampler.sample([request("d", prompt(1))], temperature=1.0)
     with pytest.raises(FloatingPointError):
         sampler.sample([request("d", prompt(1))], temperature=1.0, greedy=True)

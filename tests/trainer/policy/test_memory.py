@@ -107,15 +107,6 @@ def test_the_dialogue_not_used_for_longest_is_forgotten() -> None:
     assert memory.keep("b", [1, 2, 3]) == 0
 
 
-def test_clearing_forgets_everything() -> None:
-    memory = DialogueMemory(KeyValueCache(SHAPE, max_columns=64), max_rows=3)
-    memory.seat(["a", "b"])
-    memory.add("a", [1, 2])
-    memory.clear()
-    memory.seat(["a"])
-    assert memory.keep("a", [1, 2, 3]) == 0
-
-
 @pytest.mark.parametrize("width", [0, 5])
 def test_an_order_that_changes_nothing_is_free(width: int) -> None:
     cache = KeyValueCache(SHAPE, max_columns=8)

@@ -7,9 +7,10 @@ import random
 
 import pytest
 import torch
-from transformers import PreTrainedTokenizerFast
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from trainer.episode import Speaker
+from trainer.policy import warmstart
 from trainer.policy.build import Policy, assemble, small_qwen3
 from trainer.policy.chat import ChatFormat
 from trainer.policy.local import LocalSampler
@@ -80,6 +81,29 @@ def test_the_loss_is_the_agents_tokens_mean_whatever_the_batch(
                 total -= logprobs[position - 1, stream.ids[position]].item()
                 count += 1
     assert imitation_loss(policy.model, streams).item() == pytest.approx(total / count, rel=1e-5)
+
+
+def test_how_a_batch_is_cut_into_passes_does_not_matter(
+    small_tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = WarmStartConfig(steps=3, tokens_per_batch=1024)
+    whole, cut = fresh(small_tokenizer), fresh(small_tokenizer)
+    expected = warm_start(whole, DIALOGUES, config)
+    monkeypatch.setattr(warmstart, "PASS_TOKENS", 150)
+    assert warm_start(cut, DIALOGUES, config) == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_model_of_another_family_learns_too(small_tokenizer: PreTrainedTokenizerFast) -> None:
+    size = len(small_tokenizer)
+    gpt2 = GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=size, n_positions=256, n_embd=32, n_layer=1, n_head=2, bos_token_id=2,
+            eos_token_id=2,
+        )
+    )  # fmt: skip
+    policy = assemble(gpt2, small_tokenizer, name="gpt2")
+    losses = warm_start(policy, DIALOGUES, WarmStartConfig(steps=20, tokens_per_batch=512))
+    assert losses[-1] < 0.8 * losses[0]
 
 
 def test_it_learns_to_say_what_was_shown(small_tokenizer: PreTrainedTokenizerFast) -> None:
