@@ -48,7 +48,7 @@ test: $(INSTALLED) ## Run the tests (no GPU, no network)
 	$(PY) -m pytest
 
 kill: $(INSTALLED) ## Kill runs with SIGKILL and resume them, EAU_KILLS times (20)
-	EAU_KILLS=$${EAU_KILLS:-20} $(PY) -m pytest -m kill
+	EAU_KILLS=$${EAU_KILLS:-20} $(PY) -m pytest -m kill -o faulthandler_timeout=1200
 
 coverage: $(INSTALLED) ## Show which branches of the gate no test takes
 	$(PY) -m coverage run -m pytest tests/contract tests/gate
