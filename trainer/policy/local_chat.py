@@ -80,6 +80,7 @@ class LocalChatModel(Generic[Failure]):
         tokens = [self._tokens(chat) for chat in chats]
         fits = [index for index, ids in enumerate(tokens) if len(ids) < self._max_tokens]
         keys = _keys(chats)
+        # A sampler divides by its temperature; greedy, any will do.
         completions = self._sampler.sample(
             [SampleRequest(keys[i], tokens[i], max_tokens, seeds[i]) for i in fits],
             temperature=temperature or 1.0,

@@ -50,6 +50,7 @@ class DialogueMemory:
         first = [row_of[dialogue] for dialogue in dialogues]
         taken = set(first)
         self.cache.reserve(len(self._sitting), 0)
+        # Whoever sat in a row that is needed moves to one that became free.
         rest = [row for row in range(len(self._sitting)) if row not in taken]
         self.arrange([*first, *rest], max(map(len, self._read.values())))
 

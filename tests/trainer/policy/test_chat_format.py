@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from trainer.episode import Speaker
 from trainer.policy.chat import ChatFormat
-from trainer.policy.tokenizer import CHAT_TEMPLATE, END, PAD, START, train_tokenizer
+from trainer.policy.tokenizer import CHATML, train_tokenizer
 from trainer.trajectory import TokenStream
 
 USER, TOOL, SYSTEM = Speaker.USER, Speaker.TOOL, Speaker.SYSTEM
@@ -35,7 +35,7 @@ def whole(tokenizer: PreTrainedTokenizerBase, messages: Sequence[tuple[str, str]
 
 def with_template(tokenizer: PreTrainedTokenizerFast, template: str) -> PreTrainedTokenizerFast:
     other = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer.backend_tokenizer, eos_token=END, pad_token=PAD
+        tokenizer_object=tokenizer.backend_tokenizer, eos_token=CHATML.end, pad_token=CHATML.pad
     )
     other.chat_template = template
     return other
@@ -149,9 +149,10 @@ def test_no_text_becomes_a_special_token(any_chat: ChatFormat) -> None:
 
 @given(text=st.text(max_size=60), system=st.text(max_size=20))
 def test_any_text_comes_back_as_it_was_said(
-    small_tokenizer: PreTrainedTokenizerFast, chat: ChatFormat, text: str, system: str
+    chatml_tokenizer: PreTrainedTokenizerFast, text: str, system: str
 ) -> None:
-    said = small_tokenizer.decode(chat.open(system, text))
+    chat = ChatFormat(chatml_tokenizer)
+    said = chatml_tokenizer.decode(chat.open(system, text))
     assert said == (
         f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{text}<|im_end|>\n"
         "<|im_start|>assistant\n"
@@ -178,14 +179,14 @@ def test_reading_strips_the_end_token_and_keeps_markup(
     qwen3_tokenizer: PreTrainedTokenizerFast,
 ) -> None:
     chat = ChatFormat(qwen3_tokenizer)
-    pad = qwen3_tokenizer.get_vocab()[PAD]
+    pad = qwen3_tokenizer.get_vocab()[CHATML.pad]
     assert chat.decode([*chat.write("<think>x</think>Hi"), pad]) == "<think>x</think>Hi"
     assert chat.decode([]) == ""
 
 
 def test_all_end_tokens_are_known(qwen3_tokenizer: PreTrainedTokenizerFast) -> None:
     """Qwen3's generation config lists two."""
-    pad, end = (qwen3_tokenizer.get_vocab()[token] for token in (PAD, END))
+    pad, end = (qwen3_tokenizer.get_vocab()[token] for token in (CHATML.pad, CHATML.end))
     assert ChatFormat(qwen3_tokenizer).stop_ids == {end}
     assert ChatFormat(qwen3_tokenizer, stop_ids=[end, pad]).stop_ids == {end, pad}
 
@@ -194,18 +195,20 @@ def test_what_was_sampled_stays_even_where_encoding_would_differ() -> None:
     """`he` and `llo` were sampled; encoding `hello` gives one token. The ids stay two."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     words = ["he", "ll", "llo", "hello"]
-    vocab = {word: i for i, word in enumerate([PAD, START, END, *alphabet, *words])}
+    vocab = {word: i for i, word in enumerate([*CHATML.tokens, *alphabet, *words])}
     merges = [("h", "e"), ("l", "l"), ("ll", "o"), ("he", "llo")]
     backend = Tokenizer(models.BPE(vocab=vocab, merges=merges))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
-    backend.add_special_tokens([PAD, START, END])
-    toy = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=END, pad_token=PAD)
-    toy.chat_template = CHAT_TEMPLATE
+    backend.add_special_tokens(list(CHATML.tokens))
+    toy = PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token=CHATML.end, pad_token=CHATML.pad
+    )
+    toy.chat_template = CHATML.template
     chat = ChatFormat(toy)
-    assert chat.write("hello") == [vocab["hello"], vocab[END]]
+    assert chat.write("hello") == [vocab["hello"], vocab[CHATML.end]]
 
-    sampled = [vocab["he"], vocab["llo"], vocab[END]]
+    sampled = [vocab["he"], vocab["llo"], vocab[CHATML.end]]
     stream = TokenStream()
     stream.observe(chat.open("S", "U"), starts_segment=True)
     prompt = list(stream.ids)
@@ -252,11 +255,11 @@ BROKEN = {
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_template_that_cannot_be_extended_is_refused_with_advice(
-    small_tokenizer: PreTrainedTokenizerFast, fault: str
+    chatml_tokenizer: PreTrainedTokenizerFast, fault: str
 ) -> None:
     template, word = BROKEN[fault]
     with pytest.raises(ValueError, match=word) as caught:
-        ChatFormat(with_template(small_tokenizer, template))
+        ChatFormat(with_template(chatml_tokenizer, template))
     assert "emplate" in str(caught.value)
 
 
@@ -268,23 +271,25 @@ def test_a_tokenizer_without_a_template_is_refused() -> None:
 
 
 def test_a_template_without_tools_hears_them_as_the_user(
-    small_tokenizer: PreTrainedTokenizerFast,
+    chatml_tokenizer: PreTrainedTokenizerFast,
 ) -> None:
     template = (
         "{% for m in messages %}{% if m.role == 'tool' %}{{ raise_exception('no tools') }}"
         "{% endif %}" + LINE + "{% endfor %}" + ASSISTANT_HEADER
     )
-    chat = ChatFormat(with_template(small_tokenizer, template))
+    chat = ChatFormat(with_template(chatml_tokenizer, template))
     assert chat.extend([(TOOL, "x")], ended=True) == chat.extend([(USER, "x")], ended=True)
 
 
 def test_special_tokens_that_are_plain_words_are_refused() -> None:
-    words = [PAD, START, END, "system", "user", "assistant", "You", "help.", "[UNK]"]
+    words = [*CHATML.tokens, "system", "user", "assistant", "You", "help.", "[UNK]"]
     backend = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    backend.add_special_tokens([PAD, START, END])
-    forgeable = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=END, pad_token=PAD)
-    forgeable.chat_template = CHAT_TEMPLATE
+    backend.add_special_tokens(list(CHATML.tokens))
+    forgeable = PreTrainedTokenizerFast(
+        tokenizer_object=backend, eos_token=CHATML.end, pad_token=CHATML.pad
+    )
+    forgeable.chat_template = CHATML.template
     with pytest.raises(ValueError, match="out of plain text"):
         ChatFormat(forgeable)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from trainer.policy.tokenizer import END, PAD, START, train_tokenizer
+from trainer.policy.tokenizer import CHATML, COMPACT, Markup, train_tokenizer
 
 TEXTS = ["the hotel in the old town", "a room for two nights, 120 euros"] * 20
 
@@ -32,10 +32,12 @@ def test_words_that_are_common_cost_few_tokens_and_digits_one_each() -> None:
     assert len(tokenizer) <= 400
 
 
-def test_special_tokens_have_their_places() -> None:
-    tokenizer = train_tokenizer(TEXTS, vocab_size=300)
-    assert tokenizer.convert_tokens_to_ids([PAD, START, END]) == [0, 1, 2]
-    assert (tokenizer.pad_token_id, tokenizer.eos_token_id) == (0, 2)
+@pytest.mark.parametrize("markup", [COMPACT, CHATML])
+def test_special_tokens_have_their_places(markup: Markup) -> None:
+    tokenizer = train_tokenizer(TEXTS, vocab_size=300, markup=markup)
+    places = tokenizer.convert_tokens_to_ids(list(markup.tokens))
+    assert places == list(range(len(markup.tokens)))
+    assert (tokenizer.pad_token_id, tokenizer.eos_token_id) == (0, 1)
 
 
 def test_it_saves_and_loads_with_its_template(tmp_path: Path) -> None:
@@ -44,9 +46,9 @@ def test_it_saves_and_loads_with_its_template(tmp_path: Path) -> None:
     again = AutoTokenizer.from_pretrained(tmp_path)
     assert again.backend_tokenizer.to_str() == tokenizer.backend_tokenizer.to_str()
     assert again.chat_template == tokenizer.chat_template
-    assert (again.pad_token_id, again.eos_token_id) == (0, 2)
+    assert (again.pad_token_id, again.eos_token_id) == (0, 1)
 
 
 def test_a_vocabulary_that_cannot_hold_every_byte_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 259"):
-        train_tokenizer(TEXTS, vocab_size=258)
+    with pytest.raises(ValueError, match="at least 262"):
+        train_tokenizer(TEXTS, vocab_size=261)
