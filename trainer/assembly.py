@@ -6,6 +6,7 @@ This module knows nothing about steps or records.
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 import warnings
@@ -14,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from trainer import seeds
@@ -26,6 +28,7 @@ from trainer.policy.sampler import Sampler
 from trainer.policy.warmstart import Demonstration
 from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
+from trainer.ppo.weights import put_back, read_tensors
 from trainer.recipe import PolicyConfig, RunConfig
 from trainer.rollout.collect import Scene
 from trainer.users import personas, rule_file
@@ -96,12 +99,41 @@ def saved_policy(checkpoint: Path) -> Policy:
     return skeleton.load(checkpoint / POLICY_PART)
 
 
-def make_learner(config: RunConfig, policy: Policy, *, checkpoint: Path | None) -> Learner:
-    """Return the learner of a policy, as it was at a checkpoint if one is given."""
-    learner = TorchLearner(policy.model, config.learner, seed=seeds.derive(config.seed, "learner"))
+def make_learner(
+    config: RunConfig,
+    policy: Policy,
+    *,
+    checkpoint: Path | None,
+    reference: bool = False,
+    origin: Path | None = None,
+) -> Learner:
+    """Return the learner of a policy.
+
+    Args:
+        config: The recipe.
+        policy: The policy; it is trained in place.
+        checkpoint: The checkpoint whose state it takes on, if any.
+        reference: Keep a copy of the first policy, for the distance to it and its penalty.
+        origin: The checkpoint that holds the first policy; None where `policy` is that.
+    """
+    first = _first_policy(policy, origin) if reference else None
+    learner = TorchLearner(
+        policy.model,
+        config.learner,
+        seed=seeds.derive(config.seed, "learner"),
+        reference_model=first,
+    )
     if checkpoint is not None:
         learner.load(checkpoint / LEARNER_PART)
     return learner
+
+
+def _first_policy(policy: Policy, origin: Path | None) -> PreTrainedModel:
+    model = copy.deepcopy(policy.model)
+    if origin is not None:
+        path = origin / LEARNER_PART / "actor.safetensors"
+        put_back(model, read_tensors(path), origin=str(path))
+    return model
 
 
 def make_sampler(config: RunConfig, policy: Policy, learner_version: int) -> Sampler:

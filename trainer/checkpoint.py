@@ -42,8 +42,8 @@ class Snapshot:
     cursor: TaskCursor = TaskCursor()
     success_history: tuple[float, ...] = ()
     """Mean success of the newest steps, oldest first; what the difficulty rule looks at."""
-    num_step_records: int = 0
-    """Lines of `steps.jsonl` when the checkpoint was written."""
+    faults_in_a_row: int = 0
+    """Quarantined episodes up to the newest one, without a break."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the snapshot as JSON values; `snapshot_from_json` is its inverse."""
@@ -52,7 +52,7 @@ class Snapshot:
             "revision": self.revision,
             "cursor": dict(self.cursor.drawn),
             "success_history": list(self.success_history),
-            "num_step_records": self.num_step_records,
+            "faults_in_a_row": self.faults_in_a_row,
         }
 
 
@@ -78,7 +78,7 @@ def snapshot_from_json(values: Mapping[str, Any]) -> Snapshot:
         revision=int(values["revision"]),
         cursor=TaskCursor({str(key): int(count) for key, count in values["cursor"].items()}),
         success_history=tuple(float(value) for value in values["success_history"]),
-        num_step_records=int(values["num_step_records"]),
+        faults_in_a_row=int(values.get("faults_in_a_row", 0)),
     )
 
 
@@ -121,21 +121,26 @@ def problem(directory: Path) -> str | None:
     """Return what is wrong with a checkpoint, or None when every part is as it was written."""
     try:
         manifest = json.loads((directory / MANIFEST).read_bytes())
-        parts = manifest["parts"]
         if manifest["format"] != FORMAT:
             return f"it has format {manifest['format']}; this program reads {FORMAT}"
+        parts = {
+            str(name): (int(expected["bytes"]), str(expected["sha256"]))
+            for name, expected in manifest["parts"].items()
+        }
     except FileNotFoundError:
         return f"{MANIFEST} is missing: it was never finished"
-    except (ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        return f"{MANIFEST} cannot be read ({error.strerror})"
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         return f"{MANIFEST} is damaged ({error})"
-    for name, expected in sorted(parts.items()):
+    for name, (num_bytes, digest) in sorted(parts.items()):
         path = directory / name
         if not path.is_file():
             return f"part {name} is missing"
         size = path.stat().st_size
-        if size != expected["bytes"]:
-            return f"part {name} has {size} bytes instead of {expected['bytes']}"
-        if _sha256(path) != expected["sha256"]:
+        if size != num_bytes:
+            return f"part {name} has {size} bytes instead of {num_bytes}"
+        if _sha256(path) != digest:
             return f"part {name} was changed after it was written"
     return None if STATE in parts else f"part {STATE} is missing"
 
@@ -170,6 +175,12 @@ def prune(checkpoints: Path, keep: int) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def clear_unfinished(checkpoints: Path) -> None:
+    """Remove what a killed process left of checkpoints that it never finished."""
+    for partial in checkpoints.glob(f".{_PREFIX}*.partial"):
+        shutil.rmtree(partial, ignore_errors=True)
+
+
 def _all(checkpoints: Path) -> list[Path]:
     if not checkpoints.is_dir():
         return []
@@ -188,6 +199,8 @@ def _measure(directory: Path) -> dict[str, dict[str, Any]]:
                 os.close(descriptor)
             name = path.relative_to(directory).as_posix()
             parts[name] = {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+        else:
+            files.sync_directory(path)
     return parts
 
 

@@ -64,7 +64,8 @@ def train(
     planned = launch.plan(
         config, run_id=run_id or session.new_id(config.name), runs=runs, knob_dir=knobs
     )
-    console.print(f"run [bold]{planned.root}[/]: edit {planned.root}/knobs/*.yaml at any time")
+    told = f"run {planned.root}: edit {planned.root}/knobs/*.yaml at any time"
+    console.print(told, markup=False, highlight=False, soft_wrap=True)
     ending = session.start(planned, console)
     _leave(ending, console, planned.root)
 
@@ -108,7 +109,9 @@ def evaluate(
         f"{outcome.policy} version {outcome.policy_version} in {outcome.world}: success "
         f"{outcome.success} (95% {low:.3f} to {high:.3f}, {outcome.finished} episodes of "
         f"{outcome.num_tasks} tasks, {outcome.quarantined} quarantined)\n{path}",
+        markup=False,
         highlight=False,
+        soft_wrap=True,
     )
 
 
@@ -143,7 +146,7 @@ def recipes() -> None:
 
 
 def _leave(ending: Ending, console: Console, root: Path) -> None:
-    console.print(f"{ending.value}: {root}", highlight=False)
+    console.print(f"{ending.value}: {root}", markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(1 if ending is Ending.FAILED else 0)
 
 

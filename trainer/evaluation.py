@@ -186,15 +186,5 @@ def wilson(successes: float, n: int, *, z: float = 1.959964) -> Interval:
     return Interval(round(max(0.0, centre - half), 6), round(min(1.0, centre + half), 6))
 
 
-def world_digest(folder: Path) -> str:
-    """Return one digest over every file of a world's folder that a run holds."""
-    parts = [
-        f"{path.relative_to(folder).as_posix()} {files.content_digest(path.read_bytes())}"
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    ]
-    return files.content_digest("\n".join(parts).encode())
-
-
 def _mean(values: Sequence[float]) -> float | None:
     return round(sum(values) / len(values), 6) if values else None

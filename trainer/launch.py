@@ -20,12 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from gate.contract import files, knobs, revisions
+from gate.contract.findings import Refused, Severity
 from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author
 from gate.contract.paths import RunPaths
-from trainer import recipe_file
+from gate.guard import inspection
+from trainer import preflight, recipe_file
 from trainer.recipe import RunConfig
 from trainer.task import Task
 from trainer.worlds import catalog
@@ -34,6 +37,7 @@ from trainer.worlds.declaration import NEVER_EDITABLE
 RUNS = Path("runs")
 STARTING_KNOBS = Path("knobs")
 FIRST_REVISION = "0000"
+LATEST = "latest"
 
 
 class LaunchError(ValueError):
@@ -72,19 +76,18 @@ def plan(
         gate.contract.findings.Refused: if the starting knob files are not acceptable.
     """
     root = runs / run_id
-    if root.exists():
-        raise LaunchError(f"{root} exists; choose another name with --run-id, or resume it")
-    missing = [world for world in config.worlds if world not in catalog.WORLDS]
-    if missing:
-        raise LaunchError(
-            f"unknown world {missing[0]!r}; the recipe may name {', '.join(sorted(catalog.WORLDS))}"
-        )
+    _check_place(root)
+    for fault in preflight.faults(config):
+        raise LaunchError(fault)
     _check_disk(config, runs)
     tasks = load_tasks(config)
     knob_files = _starting_knobs(config, knob_dir)
     worlds = tuple(config.worlds)
     parsed = {name: knobs.parse(name, data, worlds=worlds) for name, data in knob_files.items()}
     values = knobs.from_values({name: file.values for name, file in parsed.items()}, worlds=worlds)
+    findings = inspection.inspect_values(values)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise Refused(findings)
     return LaunchPlan(config, values, knob_files, tasks, run_id, root)
 
 
@@ -104,7 +107,8 @@ def create(launch: LaunchPlan, *, now: float, parent: str | None = None) -> RunP
         folder.mkdir()
     for world in launch.config.worlds:
         copy_world(catalog.world(world).folder, paths.world / FIRST_REVISION / world)
-    files.write_whole(paths.launch, _yaml(_launch_record(launch, now, parent)))
+    world_digest = folder_digest(paths.world / FIRST_REVISION)
+    files.write_whole(paths.launch, _yaml(_launch_record(launch, world_digest, now, parent)))
     revisions.launch(
         paths,
         {f"knobs/{name}.yaml": content for name, content in launch.knob_files.items()},
@@ -132,7 +136,10 @@ def load_tasks(
     """
     chosen: dict[str, tuple[Task, ...]] = {}
     for world, setting in config.worlds.items():
-        tasks = catalog.tasks(world, split, source=setting.source)
+        try:
+            tasks = catalog.tasks(world, split, source=setting.source)
+        except (ValueError, OSError) as error:
+            raise LaunchError(f"worlds.{world}: {error}") from error
         kept = [task for task in tasks if fnmatch(task.id, pattern or setting.tasks)][
             : setting.limit
         ]
@@ -162,12 +169,34 @@ def read_launch(paths: RunPaths) -> RunConfig:
         LaunchError: if the launch record is missing or damaged.
     """
     try:
-        record = YAML(typ="safe", pure=True).load(paths.launch.read_bytes())
+        record = _read_record(paths)
         return recipe_file.from_values(record["config"], where=str(paths.launch))
-    except FileNotFoundError as error:
-        raise LaunchError(f"{paths.root} is not a run: {paths.launch.name} is missing") from error
     except (TypeError, KeyError) as error:
         raise LaunchError(f"{paths.launch} is damaged: {error!r}; restore it") from error
+
+
+def check_world(paths: RunPaths) -> None:
+    """Make sure that revision 0 of a run's worlds is what the run was launched with.
+
+    Raises:
+        LaunchError: if a file of it was changed, added or removed since.
+    """
+    for name, launched in _read_record(paths).get("protected", {}).items():
+        if folder_digest(paths.root / name) != launched:
+            raise LaunchError(
+                f"{paths.root / name} is not what the run was launched with, so nothing measured "
+                "with it could be compared; restore it, and edit a copy as a new revision"
+            )
+
+
+def folder_digest(folder: Path) -> str:
+    """Return one digest over every file of a folder, by relative path and content."""
+    parts = [
+        f"{path.relative_to(folder).as_posix()} {files.content_digest(path.read_bytes())}"
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    ]
+    return files.content_digest("\n".join(parts).encode())
 
 
 def find_run(name: str | Path, runs: Path = RUNS) -> RunPaths:
@@ -179,23 +208,61 @@ def find_run(name: str | Path, runs: Path = RUNS) -> RunPaths:
     for candidate in (Path(name), runs / name):
         if (candidate / "run.yaml").is_file():
             return RunPaths(candidate.resolve())
-    known = sorted(path.parent.name for path in runs.glob("*/run.yaml"))
+    known = sorted(
+        path.parent.name for path in runs.glob("*/run.yaml") if not path.parent.is_symlink()
+    )
     raise LaunchError(f"no run {str(name)!r}; known: {', '.join(known[-5:]) or '(none yet)'}")
 
 
+def _read_record(paths: RunPaths) -> dict[str, Any]:
+    try:
+        record = YAML(typ="safe", pure=True).load(paths.launch.read_bytes())
+    except FileNotFoundError as error:
+        raise LaunchError(f"{paths.root} is not a run: {paths.launch.name} is missing") from error
+    except (YAMLError, UnicodeDecodeError, ValueError) as error:
+        raise LaunchError(f"{paths.launch} is damaged: {error}; restore it") from error
+    if not isinstance(record, dict):
+        raise LaunchError(f"{paths.launch} is damaged: it holds no settings; restore it")
+    return record
+
+
+def _check_place(root: Path) -> None:
+    """Refuse a place for a run that is taken or leads out of the folder of runs."""
+    name = root.name
+    if name != Path(name).name or name in ("", "..", LATEST) or name.startswith("."):
+        raise LaunchError(f"--run-id {name!r} is no name for a folder of runs; choose another")
+    if root.exists() or root.is_symlink():
+        raise LaunchError(f"{root} exists; choose another name with --run-id, or resume it")
+    if root.parent.exists() and not root.parent.is_dir():
+        raise LaunchError(f"{root.parent} is not a folder; choose another with --runs")
+    latest = root.parent / LATEST
+    if latest.exists() and not latest.is_symlink():
+        raise LaunchError(
+            f"{latest} is not the link to the newest run that it should be; rename it"
+        )
+
+
 def _starting_knobs(config: RunConfig, knob_dir: Path) -> dict[str, bytes]:
-    contents: dict[str, bytes] = {}
-    for name in knobs.FILES:
-        path = knob_dir / f"{name}.yaml"
-        content = path.read_bytes() if path.is_file() else knobs.render_defaults(name)
-        over = config.knobs.get(name, {})
-        changes = [KnobChange(f"{name}.{key}", ABSENT, value) for key, value in over.items()]
-        contents[name] = knobs.edit(name, content, changes) if changes else content
     unknown = set(config.knobs) - set(knobs.FILES)
     if unknown:
         raise LaunchError(
             f"knobs.{min(unknown)}: no such knob file; the recipe may set {', '.join(knobs.FILES)}"
         )
+    # Outside a checkout there is no starting set: then every knob has its declared default.
+    by_default = knob_dir == STARTING_KNOBS and not knob_dir.exists()
+    contents: dict[str, bytes] = {}
+    for name in knobs.FILES:
+        path = knob_dir / f"{name}.yaml"
+        try:
+            content = knobs.render_defaults(name) if by_default else path.read_bytes()
+        except OSError as error:
+            raise LaunchError(
+                f"{path}: {error.strerror}; --knobs needs a folder with {name}.yaml, such as the "
+                "repository's knobs/"
+            ) from error
+        over = config.knobs.get(name, {})
+        changes = [KnobChange(f"{name}.{key}", ABSENT, value) for key, value in over.items()]
+        contents[name] = knobs.edit(name, content, changes) if changes else content
     return contents
 
 
@@ -209,7 +276,9 @@ def _check_disk(config: RunConfig, runs: Path) -> None:
         )
 
 
-def _launch_record(launch: LaunchPlan, now: float, parent: str | None) -> dict[str, Any]:
+def _launch_record(
+    launch: LaunchPlan, world_digest: str, now: float, parent: str | None
+) -> dict[str, Any]:
     packages = ("torch", "transformers", "numpy")
     return {
         "run": launch.run_id,
@@ -229,6 +298,7 @@ def _launch_record(launch: LaunchPlan, now: float, parent: str | None) -> dict[s
             }
             for world, tasks in launch.tasks.items()
         },
+        "protected": {f"world/{FIRST_REVISION}": world_digest},
         "config": recipe_file.to_values(launch.config),
     }
 
@@ -266,4 +336,4 @@ def _point_latest(root: Path) -> None:
     neighbour = root.parent / f".latest.{os.getpid()}"
     neighbour.unlink(missing_ok=True)
     neighbour.symlink_to(root.name)
-    os.replace(neighbour, root.parent / "latest")
+    os.replace(neighbour, root.parent / LATEST)

@@ -6,8 +6,9 @@ as a `Run`; it knows nothing about how a run is launched or resumed.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from gate.contract.records import StepRecord
 from gate.guard import KnobStatus
 from trainer import checkpoint, runlog
 from trainer.checkpoint import Snapshot
-from trainer.episode import Outcome
+from trainer.episode import Episode, Outcome
 from trainer.live import LiveKnobs
 from trainer.ppo.learner import Learner, LearnSettings, UpdateStats
 from trainer.recipe import RunConfig
@@ -65,6 +66,9 @@ class Run:
     """Told about every step: progress on a terminal, trackers."""
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    saved_step: int | None = None
+    """Step of the newest whole checkpoint; None before the first."""
     stop_asked: Callable[[], bool] = lambda: False
     last_status: KnobStatus | None = None
 
@@ -77,60 +81,75 @@ class Run:
 
 def train(run: Run) -> Ending:
     """Train until the last step; every way out leaves a checkpoint or the last good one."""
-    while run.snapshot.step < run.total_steps:
-        if run.stop_asked():
-            save(run)
-            return _close(run, Ending.STOPPED)
+    while not run.stop_asked():
+        # The end is a knob too: the files are looked at before it is believed.
+        status = reconcile(run, run.snapshot.step + 1)
+        if run.snapshot.step >= run.total_steps:
+            break
         try:
-            run.snapshot = train_step(run)
+            run.snapshot = train_step(run, status)
         except FloatingPointError as error:
-            run.log.event("update_failed", run.snapshot.step + 1, reason=str(error))
-            return _close(run, Ending.FAILED)
+            event(run, "update_failed", run.snapshot.step + 1, reason=str(error))
+            return close(run, Ending.FAILED, str(error))
+        limit = status.knobs.get("environment.max_consecutive_faults")
+        if run.snapshot.faults_in_a_row >= limit:
+            save(run)
+            return close(run, Ending.FAILED, _too_many_faults(run, limit))
         if run.snapshot.step % run.config.checkpoint.every == 0:
             save(run)
-    if run.snapshot.step % run.config.checkpoint.every:
-        save(run)
+    save(run)
     shortened = run.snapshot.step < run.config.total_steps
-    return _close(run, Ending.STOPPED if shortened else Ending.FINISHED)
+    return close(run, Ending.STOPPED if shortened else Ending.FINISHED)
 
 
-def train_step(run: Run) -> Snapshot:
+def train_step(run: Run, status: KnobStatus) -> Snapshot:
     """One step of PPO under the knobs in force; returns the state after it."""
     began, before, step = run.clock(), run.snapshot, run.snapshot.step + 1
-    status = run.last_status = reconcile(run, step)
-    knobs = status.knobs
-    assignments, cursor = deal_step(run, step, knobs)
-    run.log.status(stage="rollout")
+    assignments, cursor = deal_step(run, step, status.knobs)
+    tell(run, stage="rollout")
     rollout = collect(
-        assignments, run.scene, knobs=knobs, revision=status.revision, seed=run.config.seed
+        assignments,
+        run.scene,
+        knobs=status.knobs,
+        revision=status.revision,
+        seed=run.config.seed,
     )
-    run.log.status(stage="learn")
-    stats = improve(run, rollout, knobs)
+    tell(run, stage="learn")
+    stats = improve(run, rollout, status.knobs)
     run.scene.sampler.sync(run.learner.policy_version)
     record = _record(run, step, status, rollout, stats, run.clock() - began)
     write(run, record, rollout, assignments, status)
     history = before.success_history
     if record.success is not None:
         history = (*history, record.success)[-HISTORY_STEPS:]
-    return Snapshot(step, status.revision, cursor, history, before.num_step_records + 1)
+    faults = count_faults(before.faults_in_a_row, rollout.episodes)
+    return Snapshot(step, status.revision, cursor, history, faults)
 
 
 def reconcile(run: Run, step: int) -> KnobStatus:
     """Return the knobs of this step: those on file for a replayed step, else those on disk."""
     logged = run.log.logged(step)
     if logged is not None:
-        return run.live.replay(int(logged["revision"]))
-    status = run.live.reconcile(step, success_history=run.snapshot.success_history, now=run.now())
-    run.log.status(
+        status = run.live.replay(int(logged["revision"]))
+    else:
+        status = run.live.reconcile(
+            step, success_history=run.snapshot.success_history, now=run.now()
+        )
+    tell(
+        run,
         phase="training",
-        stage="knobs",
+        stage="knobs" if logged is None else "replay",
+        step=max(run.snapshot.step, run.log.last_step),
+        reason=None,
         total_steps=run.total_steps,
         revision=status.revision,
         refused=[finding.to_json() for finding in status.refused],
         warnings=[finding.to_json() for finding in status.warnings],
         in_force_since=dict(status.since_step),
     )
-    _tell_knobs(run, step, status)
+    if logged is None:
+        _tell_knobs(run, step, status)
+    run.last_status = status
     return status
 
 
@@ -181,43 +200,78 @@ def write(
     ]
     different = with_room(run, lambda: run.log.step(record, episodes))
     if different:
-        run.log.event("resume_difference", record.step, fields=different, winner="replay")
+        event(run, "resume_difference", record.step, fields=different, winner="replay")
     if not replayed:
         _tell_episodes(run, record, rollout)
-    run.log.status(stage="recorded", step=record.step, health=_health(run, record))
+    newest = max(record.step, run.log.last_step)
+    tell(run, stage="recorded", step=newest, health=_health(run, record, told=replayed))
     run.watcher(record, status)
 
 
+def count_faults(before: int, episodes: Sequence[Episode]) -> int:
+    """Return how many episodes up to the newest were quarantined without a break."""
+    count = before
+    for episode in episodes:
+        count = count + 1 if episode.stop.outcome is Outcome.QUARANTINED else 0
+    return count
+
+
 def save(run: Run) -> None:
-    """Write a checkpoint and forget the oldest."""
-    run.log.status(stage="checkpoint")
+    """Write a checkpoint, unless the newest is of this very step, and forget the oldest."""
     step = run.snapshot.step
+    if run.saved_step == step:
+        return
+    tell(run, stage="checkpoint")
     parts = {"learner": run.learner.save, **run.checkpoint_parts}
     directory = run.paths.checkpoint(step)
-    if step and checkpoint.problem(directory) is None:
-        return
     with_room(run, lambda: checkpoint.save(directory, run.snapshot, parts))
+    run.saved_step = step
     checkpoint.prune(run.paths.checkpoints, run.config.checkpoint.keep)
-    run.log.event("checkpoint", step, directory=directory.name)
+    event(run, "checkpoint", step, directory=directory.name)
+
+
+def event(run: Run, kind: str, step: int, **detail: Any) -> None:
+    """Append an event; on a full disk, when there is room."""
+    with_room(run, lambda: run.log.event(kind, step, **detail))
+
+
+def tell(run: Run, **fields: Any) -> None:
+    """Replace the status on file; on a full disk, when there is room."""
+    with_room(run, lambda: run.log.status(**fields))
 
 
 def with_room(run: Run, action: Callable[[], Result]) -> Result:
     """Do something that writes; on a full disk wait for room, or stop, as configured.
 
     Raises:
-        files.DiskFull: if `agent.on_disk_full` is `stop`.
+        files.DiskFull: if `agent.on_disk_full` is `stop`, or somebody asked the run to stop.
     """
-    told = False
+    paused = False
     while True:
         try:
-            return action()
+            result = action()
+            break
         except files.DiskFull as error:
             if run.live.current.get("agent.on_disk_full") == "stop" or run.stop_asked():
                 raise
-            if not told:
+            if not paused:
                 print(f"paused: {error}", flush=True)
-                told = True
-            time.sleep(DISK_RETRY_S)
+                # The status is small and may still fit; where it does not, the old one stays.
+                with contextlib.suppress(files.DiskFull):
+                    run.log.status(phase="paused", reason=str(error))
+            paused = True
+            run.sleep(DISK_RETRY_S)
+    if paused:
+        event(run, "disk_full", run.snapshot.step, action="waited until there was room")
+        tell(run, phase="training", reason=None)
+    return result
+
+
+def close(run: Run, ending: Ending, reason: str | None = None) -> Ending:
+    """Put the end of the run on file."""
+    event(run, "run_finished", run.snapshot.step, ending=ending.value, reason=reason)
+    tell(run, phase=ending.value, stage="done", reason=reason)
+    return ending
 
 
 def _record(
@@ -252,16 +306,17 @@ def _record(
 def _tell_knobs(run: Run, step: int, status: KnobStatus) -> None:
     if status.changed:
         changes = [change.to_json() for change in status.changed]
-        run.log.event("knob_adopted", step, revision=status.revision, changes=changes)
+        event(run, "knob_adopted", step, revision=status.revision, changes=changes)
     if status.refused and (run.last_status is None or run.last_status.refused != status.refused):
         refusals = [finding.to_json() for finding in status.refused]
-        run.log.event("knob_refused", step, revision=status.revision, findings=refusals)
+        event(run, "knob_refused", step, revision=status.revision, findings=refusals)
 
 
 def _tell_episodes(run: Run, record: StepRecord, rollout: Rollout) -> None:
     for episode in rollout.episodes:
         if episode.stop.outcome is not Outcome.FINISHED:
-            run.log.event(
+            event(
+                run,
                 episode.stop.outcome.value,
                 record.step,
                 episode=episode.id,
@@ -269,18 +324,19 @@ def _tell_episodes(run: Run, record: StepRecord, rollout: Rollout) -> None:
                 error=episode.error,
             )
     if not record.updated:
-        run.log.event("no_update", record.step, stop_reasons=dict(record.stop_reasons))
+        event(run, "no_update", record.step, stop_reasons=dict(record.stop_reasons))
 
 
-def _health(run: Run, record: StepRecord) -> dict[str, Any]:
+def _health(run: Run, record: StepRecord, *, told: bool) -> dict[str, Any]:
+    """Return the numbers that tell trouble; events for them unless they were told before."""
     recent = [
         logged["reward"]
         for step in range(max(record.step - CONSTANT_STEPS, 0) + 1, record.step + 1)
         if (logged := run.log.logged(step)) is not None
     ]
     constant = len(recent) == CONSTANT_STEPS and len(set(recent)) == 1
-    if constant and record.step % CONSTANT_STEPS == 0:
-        run.log.event("constant_reward", record.step, value=recent[0], steps=CONSTANT_STEPS)
+    if constant and not told and record.step % CONSTANT_STEPS == 0:
+        event(run, "constant_reward", record.step, value=recent[0], steps=CONSTANT_STEPS)
     return {
         "quarantined_share": round(record.quarantined / max(record.started, 1), 4),
         "constant_reward": constant,
@@ -288,7 +344,9 @@ def _health(run: Run, record: StepRecord) -> dict[str, Any]:
     }
 
 
-def _close(run: Run, ending: Ending) -> Ending:
-    run.log.event("run_finished", run.snapshot.step, ending=ending.value)
-    run.log.status(phase=ending.value, stage="done")
-    return ending
+def _too_many_faults(run: Run, limit: int) -> str:
+    return (
+        f"{run.snapshot.faults_in_a_row} episodes in a row were quarantined; "
+        f"environment.max_consecutive_faults is {limit}: see events.jsonl for their reasons, "
+        "mend the world or the user, then resume"
+    )

@@ -9,11 +9,16 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
+from gate.contract.findings import Severity
 from gate.contract.records import StepRecord
 from gate.guard import KnobStatus
+from trainer.show import visible
 
 _BARS = "▁▂▃▄▅▆▇█"
+_LEARNER = (("entropy", "entropy", 3), ("kl", "kl", 4), ("ev", "explained_variance", 2))
+"""What a line tells of the update: label, metric, digits."""
 
 
 class StepPrinter:
@@ -49,14 +54,20 @@ class StepPrinter:
     def __call__(self, record: StepRecord, status: KnobStatus) -> None:
         """Print one step and what the knob files said in it."""
         for change in status.changed:
-            self._console.print(
-                f"[bold magenta]knob[/] {change.path}: {change.old} -> {change.new} "
-                f"(revision {status.revision})"
-            )
-        for finding in status.refused:
-            self._console.print(f"[bold red]refused[/] {finding}", highlight=False)
-        self._console.print(line(record), highlight=False)
+            told = f"{change.path}: {change.old} -> {change.new} (revision {status.revision})"
+            self._print("knob", "bold magenta", told)
+        for finding in (*status.refused, *status.warnings):
+            refused = finding.severity is Severity.ERROR
+            self._print("refused" if refused else "doubtful", "bold red", str(finding))
+        self._print("", "", line(record))
         self._progress.update(self._bar, completed=record.step)
+
+    def _print(self, label: str, style: str, told: str) -> None:
+        # A value from a file or a model is text, whatever markup or escapes it holds.
+        text = Text(visible(told))
+        if label:
+            text = Text.assemble((label, style), " ", text)
+        self._console.print(text, soft_wrap=True)
 
 
 def line(record: StepRecord) -> str:
@@ -68,10 +79,12 @@ def line(record: StepRecord) -> str:
         f"step {record.step:4d}",
         f"success {_number(record.success)}",
         f"reward {_number(record.reward)}",
-        f"[{arms}]".replace("[", "\\["),
-        f"entropy {learner.get('entropy', float('nan')):.3f}",
-        f"kl {learner.get('kl', float('nan')):.4f}",
-        f"ev {learner.get('explained_variance', float('nan')):.2f}",
+        f"[{arms}]",
+        *(
+            f"{short} {learner[name]:.{digits}f}"
+            for short, name, digits in _LEARNER
+            if name in learner
+        ),
         f"{rate:.0f} tok/s",
         f"{record.step_s:.1f} s",
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import reprlib
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -99,7 +100,7 @@ def _merge_chain(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise RecipeError(f"{path.name}: not a UTF-8 text file ({error.reason})") from error
     if not isinstance(values, dict):
-        raise RecipeError(f"{path.name}: a recipe is a map of settings, found {values!r}"[:300])
+        raise RecipeError(f"{path.name}: a recipe is a map of settings, found {_short(values)}")
     base = values.pop("extends", None)
     if base is None:
         return values
@@ -113,7 +114,7 @@ def _merge_chain(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
 def _parse(text: str, where: str) -> Any:
     try:
         return YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
+    except (YAMLError, RecursionError) as error:
         raise RecipeError(f"{where}: not readable YAML: {error}") from error
 
 
@@ -130,7 +131,7 @@ def _set(values: dict[str, Any], keys: list[str], value: Any, override: str) -> 
     for key in keys[:-1]:
         inner = values.setdefault(key, {})
         if not isinstance(inner, dict):
-            raise RecipeError(f"--set {override!r}: {key} holds {inner!r}, not a map")
+            raise RecipeError(f"--set {override!r}: {key} holds {_short(inner)}, not a map")
         values = inner
     values[keys[-1]] = value
 
@@ -150,10 +151,10 @@ def _build(kind: Any, value: Any, where: str) -> Any:
         if value in arguments:
             return value
         choices = ", ".join(map(str, arguments))
-        raise RecipeError(f"{where}: {value!r} is not one of {choices}")
+        raise RecipeError(f"{where}: {_short(value)} is not one of {choices}")
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
-            raise RecipeError(f"{where}: expected a map, found {value!r}")
+            raise RecipeError(f"{where}: expected a map, found {_short(value)}")
         return {
             str(key): _build(arguments[1], inner, f"{where}: {key}") for key, inner in value.items()
         }
@@ -164,7 +165,7 @@ def _build_dataclass(kind: type, value: Any, where: str) -> Any:
     if value is None:
         value = {}
     if not isinstance(value, Mapping):
-        raise RecipeError(f"{where}: expected a map of settings, found {value!r}")
+        raise RecipeError(f"{where}: expected a map of settings, found {_short(value)}")
     hints = typing.get_type_hints(kind)
     known = {entry.name: entry for entry in dataclasses.fields(kind)}
     for key in value:
@@ -176,14 +177,23 @@ def _build_dataclass(kind: type, value: Any, where: str) -> Any:
         required = entry.default is entry.default_factory is dataclasses.MISSING
         if required and name not in value:
             raise RecipeError(f"{where}: {name} is missing; add it")
-    return kind(**{key: _build(hints[key], inner, f"{where}: {key}") for key, inner in value.items()})
+    fields = {key: _build(hints[key], inner, f"{where}: {key}") for key, inner in value.items()}
+    try:
+        return kind(**fields)
+    except ValueError as error:
+        raise RecipeError(f"{where}: {error}") from error
 
 
 def _plain(kind: type, value: Any, where: str) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, bool) is not (kind is bool) or not isinstance(value, kind):
-        raise RecipeError(f"{where}: expected {kind.__name__}, found {value!r}")
+        raise RecipeError(f"{where}: expected {kind.__name__}, found {_short(value)}")
     if kind is float and not math.isfinite(value):
         raise RecipeError(f"{where}: {value!r} is not a finite number")
     return value
+
+
+def _short(value: Any) -> str:
+    """Return a value for a message: anchors can make a small file hold an endless one."""
+    return reprlib.repr(value)

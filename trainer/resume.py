@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from gate.contract import files, ledger
+from gate.contract import ledger
 from gate.contract.paths import RunPaths
-from trainer import checkpoint
+from trainer import checkpoint, runlog
 from trainer.checkpoint import Found
 
 
@@ -22,7 +22,7 @@ class ResumePlan(NamedTuple):
     last_step: int
     """The newest step on file; steps up to it are replayed."""
     torn_records: int
-    """Lines of `steps.jsonl` that a crash cut short."""
+    """Lines of `steps.jsonl` after the checkpoint that a crash cut short."""
 
 
 class ResumeError(ValueError):
@@ -43,19 +43,31 @@ def plan(paths: RunPaths) -> ResumePlan:
             "the ledger was edited; restore it, or start a new run"
         )
     found = checkpoint.newest(paths.checkpoints)
-    lines = files.read_lines(paths.steps)
-    steps = [int(record["step"]) for record in lines.records]
-    if steps != list(range(1, len(steps) + 1)):
+    start = found.snapshot.step
+    logged = runlog.steps_after(paths.steps, start - 1)
+    steps = [record["step"] for record in logged.records]
+    last_step = max(steps, default=start)
+    if steps != list(range(max(start, 1), last_step + 1)):
         raise ResumeError(
-            f"{paths.steps}: steps 1 to {max(steps)} should each have one line, found {len(steps)} "
-            "lines; restore the file, or start a new run"
+            f"{paths.steps}: {found.directory.name} goes on from step {start}, and every step "
+            f"from there to {last_step} should have one line; found {_spans(steps)}: restore the "
+            "file, or start a new run"
         )
-    if found.snapshot.step > len(steps):
-        raise ResumeError(
-            f"{found.directory} was written after step {found.snapshot.step}, but {paths.steps} "
-            f"ends at step {len(steps)}; restore the file, or start a new run"
-        )
-    return ResumePlan(found, len(steps), lines.torn)
+    known = {revision.number for revision in ledger.revisions(paths.ledger)}
+    for record in logged.records:
+        if record.get("revision") not in known:
+            raise ResumeError(
+                f"{paths.steps}: step {record['step']} ran under revision "
+                f"{record.get('revision')}, which {paths.ledger.name} does not hold; restore the "
+                "ledger's last lines, or start a new run"
+            )
+    return ResumePlan(found, last_step, logged.torn)
+
+
+def _spans(steps: list[int]) -> str:
+    if not steps:
+        return "none"
+    return f"{len(steps)} lines from {steps[0]} to {steps[-1]}"
 
 
 def differences(resume: ResumePlan) -> dict[str, Any]:

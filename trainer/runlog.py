@@ -8,9 +8,10 @@ stays, and a difference is told. This module knows nothing about how the values 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from gate.contract import files, records
 from gate.contract.paths import RunPaths
@@ -19,30 +20,69 @@ from trainer.episode import Episode, Outcome, Turn
 from trainer.rollout.collect import Rollout
 from trainer.rollout.schedule import Assignment
 
+REMEMBERED_STEPS = 16
+"""Records before the present step that a log keeps in memory."""
+
+
+class LoggedSteps(NamedTuple):
+    """The newest part of `steps.jsonl`."""
+
+    records: tuple[Mapping[str, Any], ...]
+    """In the file's order."""
+    torn: int
+    """Lines among them that a crash cut short."""
+
+
+def steps_after(path: Path, step: int) -> LoggedSteps:
+    """Read the records of the steps after one, from the end of the file and no further."""
+    records: list[Mapping[str, Any]] = []
+    torn = 0
+    for line in files.lines_from_the_end(path):
+        record, _ = files.parse_line(line)
+        if record is None or not isinstance(record.get("step"), int):
+            torn += bool(line.strip())
+        elif record["step"] <= step:
+            break
+        else:
+            records.append(record)
+    return LoggedSteps(tuple(reversed(records)), torn)
+
 
 class RunLog:
     """Appends the records of one run."""
 
-    def __init__(self, paths: RunPaths, *, now: Any) -> None:
+    def __init__(self, paths: RunPaths, *, now: Callable[[], float], after: int = 0) -> None:
         """Open the log of a run.
 
         Args:
             paths: The run's directory.
             now: Returns seconds since 1970.
+            after: The step that the run goes on from; later ones on file are compared with.
         """
         self._paths = paths
         self._now = now
-        self._logged = {entry["step"]: entry for entry in files.read_lines(paths.steps).records}
+        logged = steps_after(paths.steps, after - REMEMBERED_STEPS).records
+        self._logged = {record["step"]: record for record in logged}
+        self._last_step = max(self._logged, default=0)
         self._status: StatusRecord | None = None
 
     @property
     def last_step(self) -> int:
         """The newest step on file; 0 before the first."""
-        return max(self._logged, default=0)
+        return self._last_step
 
     def logged(self, step: int) -> Mapping[str, Any] | None:
-        """Return the record of a step that is on file."""
+        """Return the record of a step that is on file; of steps long past it knows none."""
         return self._logged.get(step)
+
+    def clear_leftovers(self) -> None:
+        """Remove temporary files of a process that was killed while it wrote a whole file."""
+        for folder, pattern in (
+            (self._paths.root, ".status.json.*.tmp"),
+            (self._paths.episodes, ".*.jsonl.*.tmp"),
+        ):
+            for leftover in folder.glob(pattern):
+                leftover.unlink(missing_ok=True)
 
     def event(self, kind: str, step: int, **detail: Any) -> None:
         """Append an event; `kind` is one of `gate.contract.records.EVENT_KINDS`."""
@@ -59,6 +99,7 @@ class RunLog:
         """
         new = records.to_json(record)
         old = self._logged.get(record.step)
+        self._logged.pop(record.step - REMEMBERED_STEPS, None)
         if old is not None:
             mine = records.without_clock(StepRecord, new)
             theirs = records.without_clock(StepRecord, old)
@@ -67,8 +108,10 @@ class RunLog:
         files.write_whole(
             self._paths.episodes_of(record.step), b"".join(line + b"\n" for line in lines)
         )
-        files.append_line(self._paths.steps, new)
+        # On the disk before any checkpoint that says so.
+        files.append_line(self._paths.steps, new, durable=True)
         self._logged[record.step] = new
+        self._last_step = record.step
         return []
 
     def status(self, **fields: Any) -> None:
@@ -97,6 +140,7 @@ def _blank_status(run: str) -> StatusRecord:
         not_protected=[],
         pid=0,
         heartbeat=0.0,
+        reason=None,
     )
 
 

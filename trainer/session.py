@@ -9,31 +9,35 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from filelock import FileLock, Timeout
 from rich.console import Console
 
+from gate.contract.files import DiskFull
 from gate.contract.paths import RunPaths
 from trainer import assembly, checkpoint, demonstrations, evaluation, launch, loop
 from trainer import resume as resuming
-from trainer.checkpoint import Snapshot
+from trainer.checkpoint import CheckpointError, Snapshot
 from trainer.evaluation import EvaluationResult
 from trainer.launch import FIRST_REVISION, LaunchPlan
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
 from trainer.policy import skeleton
 from trainer.policy.build import Policy
-from trainer.policy.warmstart import Demonstration
 from trainer.progress import StepPrinter
 from trainer.recipe import RunConfig, WarmStart
 from trainer.runlog import RunLog
 from trainer.users import rule_file
 from trainer.users.symbolic import SymbolicUser
+
+_PLAIN: Any = {"markup": False, "highlight": False, "soft_wrap": True}
+"""How text that is not ours is printed."""
 
 Adjust = Callable[[Run], None]
 """A last word on a run before it trains, such as a watcher of its own."""
@@ -47,40 +51,44 @@ def new_id(name: str) -> str:
 def start(planned: LaunchPlan, console: Console, *, adjust: Adjust | None = None) -> Ending:
     """Create a run and train it to its end."""
     config = planned.config
+    policy = _pretrained(config)
     paths = launch.create(planned, now=time.time())
     log = RunLog(paths, now=time.time)
-    log.event("run_started", 0, recipe=config.name)
-    log.status(phase="warm_start", stage="demonstrations", total_steps=config.total_steps)
-    policy = _fresh_policy(planned, paths, console)
-    with _live_run(paths, config, policy, log, Snapshot(), None) as run:
-        loop.save(run)
-        return _train(run, console, adjust)
+    with _only_trainer(paths), _failure_on_file(log):
+        log.event("run_started", 0, recipe=config.name)
+        log.status(phase="warm_start", stage="demonstrations", total_steps=config.total_steps)
+        policy = policy or _small_policy(planned, paths, console)
+        with _live_run(paths, config, policy, log) as run:
+            loop.save(run)
+            return _train(run, console, adjust)
 
 
 def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -> Ending:
     """Go on with a run from its last good checkpoint."""
     config = launch.read_launch(paths)
-    planned = resuming.plan(paths)
-    directory, snapshot, rejected = planned.found
-    log = RunLog(paths, now=time.time)
-    for entry in rejected:
-        console.print(f"[red]checkpoint {entry.directory.name} not used:[/] {entry.reason}")
-        log.event(
-            "checkpoint_rejected",
-            snapshot.step,
-            checkpoint=entry.directory.name,
-            reason=entry.reason,
-        )
-    log.event("run_resumed", snapshot.step, **resuming.differences(planned))
-    replayed = planned.last_step - snapshot.step
-    console.print(
-        f"resuming {paths.root.name} from step {snapshot.step}; {replayed} steps on file are "
-        "replayed and compared",
-        highlight=False,
-    )
-    policy = assembly.saved_policy(directory)
-    with _live_run(paths, config, policy, log, snapshot, directory) as run:
-        return _train(run, console, adjust)
+    with _only_trainer(paths):
+        planned = resuming.plan(paths)
+        directory, snapshot, rejected = planned.found
+        log = RunLog(paths, now=time.time, after=snapshot.step)
+        log.clear_leftovers()
+        checkpoint.clear_unfinished(paths.checkpoints)
+        with _failure_on_file(log):
+            for entry in rejected:
+                name = entry.directory.name
+                console.print(f"checkpoint {name} not used: {entry.reason}", **_PLAIN)
+                log.event(
+                    "checkpoint_rejected", snapshot.step, checkpoint=name, reason=entry.reason
+                )
+            log.event("run_resumed", snapshot.step, **resuming.differences(planned))
+            console.print(
+                f"resuming {paths.root.name} from step {snapshot.step}; "
+                f"{planned.last_step - snapshot.step} steps on file are replayed and compared",
+                **_PLAIN,
+            )
+            with _part_errors(directory):
+                policy = assembly.saved_policy(directory)
+            with _live_run(paths, config, policy, log, (snapshot, directory)) as run:
+                return _train(run, console, adjust)
 
 
 def evaluate(
@@ -108,6 +116,7 @@ def evaluate(
     policy = assembly.saved_policy(directory)
     learner = assembly.make_learner(config, policy, checkpoint=directory)
     world_root = paths.world / FIRST_REVISION
+    launch.check_world(paths)
     tasks = [
         task
         for world, loaded in launch.load_tasks(config, "evaluation", pattern="*").items()
@@ -115,7 +124,8 @@ def evaluate(
         if fnmatch(task.id, pattern or config.worlds[world].tasks)
     ][:limit]
     if not tasks:
-        raise evaluation.EvaluationError(f"no evaluation task matches {pattern!r}")
+        wanted = pattern or ", ".join(setting.tasks for setting in config.worlds.values())
+        raise evaluation.EvaluationError(f"no evaluation task matches {wanted!r}; try --tasks '*'")
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with assembly.make_worlds(config, world_root) as worlds:
         scene = assembly.make_scene(config, policy, sampler, worlds, world_root, greedy=greedy)
@@ -127,33 +137,45 @@ def evaluate(
         policy_version=learner.policy_version,
         repeats=repeats,
         decoding="greedy" if greedy else f"sampled at temperature {config.learner.temperature}",
-        world_digest=evaluation.world_digest(world_root),
+        world_digest=launch.folder_digest(world_root),
     )
     return outcome, evaluation.write(_unused(place), outcome, episodes)
 
 
-def _fresh_policy(planned: LaunchPlan, paths: RunPaths, console: Console) -> Policy:
-    config, warm = planned.config, planned.config.policy.warm_start
-    dialogues: list[Demonstration] = []
+def _pretrained(config: RunConfig) -> Policy | None:
+    """Return a policy that comes with weights, before any directory is made; None for a small one.
+
+    Raises:
+        launch.LaunchError: if the model cannot be used.
+    """
     if config.policy.kind == "small":
-        root = paths.world / FIRST_REVISION
-        rules = {world: rule_file.load(root / world / "user.yaml") for world in config.worlds}
-        shown = demonstrations.demonstrate(
-            config,
-            warm or WarmStart(),
-            planned.tasks,
-            SymbolicUser(rules),
-            planned.knobs,
-        )
-        dialogues = shown.dialogues
-        told = ", ".join(f"{name} {share:.2f}" for name, share in shown.success_by_player.items())
-        console.print(f"{len(dialogues)} demonstrations; success by player: {told}")
+        return None
+    try:
+        return assembly.new_policy(config, [], lambda what, done, total: None)
+    except (OSError, ValueError) as error:
+        raise launch.LaunchError(f"policy: {error}") from error
+
+
+def _small_policy(planned: LaunchPlan, paths: RunPaths, console: Console) -> Policy:
+    """Return a policy made from nothing but demonstrations."""
+    config = planned.config
+    root = paths.world / FIRST_REVISION
+    rules = {world: rule_file.load(root / world / "user.yaml") for world in config.worlds}
+    shown = demonstrations.demonstrate(
+        config,
+        config.policy.warm_start or WarmStart(),
+        planned.tasks,
+        SymbolicUser(rules),
+        planned.knobs,
+    )
+    told = ", ".join(f"{name} {share:.2f}" for name, share in shown.success_by_player.items())
+    console.print(f"{len(shown.dialogues)} demonstrations; success by player: {told}", **_PLAIN)
     with console.status("making the policy") as spinner:
 
         def report(what: str, done: int, total: int) -> None:
             spinner.update(f"{what}: {done} of {total}")
 
-        return assembly.new_policy(config, dialogues, report)
+        return assembly.new_policy(config, shown.dialogues, report)
 
 
 @contextmanager
@@ -162,12 +184,20 @@ def _live_run(
     config: RunConfig,
     policy: Policy,
     log: RunLog,
-    snapshot: Snapshot,
-    directory: Path | None,
+    start: tuple[Snapshot, Path] | None = None,
 ) -> Iterator[Run]:
-    """Give a run that is ready to train; its worlds end with the block."""
+    """Give a run that is ready to train, from its first step or from a checkpoint.
+
+    Its worlds end with the block.
+    """
     world_root = paths.world / FIRST_REVISION
-    learner = assembly.make_learner(config, policy, checkpoint=directory)
+    snapshot, directory = start or (Snapshot(), None)
+    # The reference stays the policy that the run began with, wherever the run goes on from.
+    origin = paths.checkpoint(0) if directory is not None else None
+    with _part_errors(directory or paths.checkpoints):
+        learner = assembly.make_learner(
+            config, policy, checkpoint=directory, reference=True, origin=origin
+        )
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with ExitStack() as stack:
         stack.callback(sampler.close)
@@ -176,6 +206,12 @@ def _live_run(
             fault = worlds.check(world)
             if fault is not None:
                 raise launch.LaunchError(f"world {world} cannot be used: {fault.detail}")
+        log.status(
+            not_protected=[
+                f"world {world} can reach the network: this system grants no fence"
+                for world in worlds.unfenced()
+            ]
+        )
         yield Run(
             config=config,
             paths=paths,
@@ -185,8 +221,55 @@ def _live_run(
             tasks=launch.load_tasks(config),
             log=log,
             snapshot=snapshot,
+            saved_step=snapshot.step if directory is not None else None,
             checkpoint_parts={assembly.POLICY_PART: partial(skeleton.save, policy)},
         )
+
+
+@contextmanager
+def _only_trainer(paths: RunPaths) -> Iterator[None]:
+    """Keep every other trainer off a run; the lock falls with this process.
+
+    Raises:
+        launch.LaunchError: if another process trains the run.
+    """
+    lock = FileLock(paths.root / ".trainer.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise launch.LaunchError(
+            f"{paths.root} is being trained by another process; stop that one first (its id is "
+            "in status.json), or start another run"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _failure_on_file(log: RunLog) -> Iterator[None]:
+    """Put an error that ends the session on file before it goes on its way."""
+    try:
+        yield
+    except BaseException as error:
+        reason = str(error) or type(error).__name__
+        # On a full disk the error itself must still get through.
+        with suppress(DiskFull):
+            log.status(phase=Ending.FAILED.value, stage="done", reason=reason)
+            log.event("run_finished", log.last_step, ending=Ending.FAILED.value, reason=reason)
+        raise
+
+
+@contextmanager
+def _part_errors(directory: Path) -> Iterator[None]:
+    """Turn what a reader of a checkpoint's parts complains about into one clear error."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise CheckpointError(
+            f"{directory}: {error}; move that checkpoint away to go on from an older one"
+        ) from error
 
 
 def _train(run: Run, console: Console, adjust: Adjust | None) -> Ending:
@@ -224,7 +307,7 @@ def _checkpoint_at(paths: RunPaths, step: int | None) -> Path:
     directory = paths.checkpoint(step)
     fault = checkpoint.problem(directory)
     if fault is not None:
-        raise checkpoint.CheckpointError(f"{directory}: {fault}; choose another --checkpoint")
+        raise CheckpointError(f"{directory}: {fault}; choose another --checkpoint")
     return directory
 
 

@@ -6,6 +6,7 @@ interpreted. This module reads a run and never writes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from gate.contract import files
 from gate.contract.paths import RunPaths
 
+_EPISODE_ID = re.compile(r"([0-9]{6,9})-[0-9]+$")
 _STYLES = {"system": "dim", "user": "cyan", "agent": "green", "tool": "yellow"}
 
 
@@ -35,7 +37,8 @@ def episodes(
         failed: Only episodes without full success.
         limit: How many at most.
     """
-    wanted = int(episode.split("-")[0]) if episode and episode[:6].isdigit() else step
+    numbered = _EPISODE_ID.match(episode or "")
+    wanted = int(numbered.group(1)) if numbered else step
     found: list[dict[str, Any]] = []
     for record in _newest_first(paths, wanted):
         if episode is not None and record.get("id") != episode:
@@ -54,11 +57,14 @@ def render(record: Mapping[str, Any]) -> Text:
     success = record.get("success")
     verdict = "no verdict" if success is None else f"success {success:.2f}"
     text.append(
-        f"{record['id']}  {record['world']}  task {record['task_id']}  "
-        f"{record['stop']} ({record['outcome']})  {verdict}  reward {record['reward']:.3f}  "
-        f"user {record['arm']}  revision {record['revision']}\n",
+        visible(
+            f"{record['id']}  {record['world']}  task {record['task_id']}  "
+            f"{record['stop']} ({record['outcome']})  {verdict}  reward {record['reward']:.3f}  "
+            f"user {record['arm']}  revision {record['revision']}"
+        ),
         style="bold",
     )
+    text.append("\n")
     if record.get("error"):
         text.append(f"  error: {visible(str(record['error']))}\n", style="red")
     payments: dict[int, list[str]] = {}
@@ -87,13 +93,13 @@ def visible(text: str) -> str:
 def _render_turn(text: Text, turn: Mapping[str, Any], payments: dict[int, list[str]]) -> None:
     speaker = turn["speaker"]
     voice = f"/{turn['voice']}" if turn.get("voice") else ""
-    text.append(f"{speaker + voice:>14}  ", style=_STYLES.get(speaker, ""))
+    text.append(f"{visible(speaker + voice):>14}  ", style=_STYLES.get(speaker, ""))
     text.append(visible(turn["text"]).replace("\n", "\n" + " " * 16))
     notes = [*turn.get("events", ()), *(f"reveals {fact}" for fact in turn.get("revealed", ()))]
     if speaker == "agent":
         notes += payments.pop(turn["agent_turn"], [])
     if notes:
-        text.append(f"   [{', '.join(notes)}]", style="dim")
+        text.append(visible(f"   [{', '.join(notes)}]"), style="dim")
     text.append("\n")
 
 

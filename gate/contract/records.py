@@ -85,7 +85,7 @@ class EventRecord:
 EVENT_KINDS: Mapping[str, str] = {
     "run_started": "A run was launched.",
     "run_resumed": "A run went on from a checkpoint; says which, and what was replayed.",
-    "run_finished": "A run reached its last step or was asked to stop.",
+    "run_finished": "A run reached its last step, was asked to stop, or failed; says why.",
     "quarantined": "An episode was spoilt by the infrastructure; says which and why.",
     "dropped": "An episode held no token of the policy.",
     "user_failed": "A user engine had no answer within its deadline and retries.",
@@ -137,7 +137,10 @@ class StatusRecord:
 
     run: str = told("Id of the run.")
     phase: str = told("starting, warm_start, training, paused, finished, stopped or failed.")
-    stage: str = told("What the process is doing now: knobs, rollout, learn, record, checkpoint.")
+    stage: str = told(
+        "What the process is doing now: demonstrations, replay, knobs, "
+        "rollout, learn, recorded, checkpoint, done."
+    )
     step: int = told("Last finished step.")
     total_steps: int = told("Step at which the run ends, as in force.")
     revision: int = told("Revision in force.")
@@ -152,6 +155,7 @@ class StatusRecord:
     not_protected: list[str] = told("What is not protected here, each in a sentence.")
     pid: int = told("Process id of the trainer.", clock=True)
     heartbeat: float = told("When this was written.", unit="seconds since 1970", clock=True)
+    reason: str | None = told("Why it failed, or what a paused run waits for.", default=None)
 
 
 RECORDS: Mapping[str, type] = {

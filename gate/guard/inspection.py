@@ -13,7 +13,7 @@ from pathlib import Path
 from gate import rules
 from gate.contract import files, knobs, ledger
 from gate.contract.findings import Finding, Refused, Severity
-from gate.contract.knobs import KnobChange
+from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.paths import RunPaths
 from gate.guard import desired, history
 from gate.guard.looking import look
@@ -97,4 +97,9 @@ def inspect_directory(directory: Path, *, worlds: Sequence[str]) -> Inspection:
         values = knobs.load(directory, worlds=worlds)
     except Refused as refused:
         return Inspection(os.fspath(directory), refused.findings)
-    return Inspection(os.fspath(directory), rules.check(ChangeSet(new=values)))
+    return Inspection(os.fspath(directory), inspect_values(values))
+
+
+def inspect_values(values: Knobs) -> tuple[Finding, ...]:
+    """Check a complete set of values that no run has in force yet, as a launch does."""
+    return rules.check(ChangeSet(new=values))

@@ -1,0 +1,122 @@
+"""The preflight: what a recipe asks for is there and fits together, before anything is written.
+
+Types were checked when the recipe was read (`trainer.recipe_file`); here its values are held
+against the worlds, players, models and services that they name. Nothing is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from trainer.ppo.config_check import check_config
+from trainer.recipe import ModelSize, PolicyConfig, RunConfig, UsersConfig
+from trainer.users.endpoint import EndpointModel
+from trainer.worlds import catalog
+
+_LEAST_VOCABULARY = 256 + 16
+"""Every byte, and room for the special tokens of a chat format."""
+
+
+def faults(config: RunConfig) -> Iterator[str]:
+    """Yield what stands in the way of a recipe, each as place, value and next step."""
+    unknown = sorted(set(config.worlds) - set(catalog.WORLDS))
+    if unknown:
+        known = ", ".join(sorted(catalog.WORLDS))
+        yield f"unknown world {unknown[0]!r}; the recipe may name {known}"
+        return
+    yield from _counts(config)
+    yield from _policy(config.policy, config.rollout.context_tokens)
+    yield from _players(config)
+    yield from _users(config.users)
+    try:
+        check_config(config.learner)
+    except ValueError as error:
+        yield str(error)
+
+
+def _counts(config: RunConfig) -> Iterator[str]:
+    at_least_one = {
+        "rollout.max_new_tokens": config.rollout.max_new_tokens,
+        "rollout.context_tokens": config.rollout.context_tokens,
+        "rollout.max_malformed": config.rollout.max_malformed,
+        "checkpoint.every": config.checkpoint.every,
+        "checkpoint.keep": config.checkpoint.keep,
+    }
+    for name, value in at_least_one.items():
+        if value < 1:
+            yield f"{name} is {value}; it must be at least 1"
+
+
+def _policy(policy: PolicyConfig, context_tokens: int) -> Iterator[str]:
+    if policy.kind == "path":
+        folder = Path(policy.path or "")
+        if not (folder / "config.json").is_file():
+            yield f"policy.path: no model at {folder}; name a folder that holds config.json"
+    if policy.kind == "small":
+        yield from _size(policy.size, context_tokens)
+
+
+def _size(size: ModelSize, context_tokens: int) -> Iterator[str]:
+    for name in ("hidden", "layers", "heads", "kv_heads", "head_dim", "ffn"):
+        if getattr(size, name) < 1:
+            yield f"policy.size.{name} is {getattr(size, name)}; it must be at least 1"
+            return
+    if size.heads % size.kv_heads:
+        yield (
+            f"policy.size.heads {size.heads} is not a multiple of kv_heads {size.kv_heads}; "
+            "change one of them"
+        )
+    if size.head_dim % 2:
+        yield f"policy.size.head_dim is {size.head_dim}; rotary positions need an even number"
+    if size.vocab_size < _LEAST_VOCABULARY:
+        yield f"policy.size.vocab_size is {size.vocab_size}; it must be at least {_LEAST_VOCABULARY}"
+    if size.max_positions < context_tokens:
+        yield (
+            f"policy.size.max_positions {size.max_positions} is below rollout.context_tokens "
+            f"{context_tokens}; raise it"
+        )
+
+
+def _players(config: RunConfig) -> Iterator[str]:
+    warm = config.policy.warm_start
+    if warm is None or config.policy.kind != "small":
+        return
+    if warm.episodes < 1 or warm.steps < 0:
+        yield (
+            f"policy.warm_start: episodes {warm.episodes} must be at least 1 and steps "
+            f"{warm.steps} not negative"
+        )
+    if not warm.players or min(warm.players.values()) < 0 or sum(warm.players.values()) <= 0:
+        yield "policy.warm_start.players: give each player a share, at least one above 0"
+    for world in config.worlds:
+        known = catalog.world(world).players
+        missing = sorted(set(warm.players) - set(known))
+        if missing:
+            yield (
+                f"policy.warm_start.players: {world} has no player {missing[0]!r}; it has "
+                f"{', '.join(sorted(known))}"
+            )
+
+
+def _users(users: UsersConfig) -> Iterator[str]:
+    endpoint = users.endpoint
+    if users.other == "local" and users.local_path is not None:
+        folder = Path(users.local_path)
+        if not (folder / "config.json").is_file():
+            yield f"users.local_path: no model at {folder}; name a folder that holds config.json"
+    if users.other != "llm":
+        return
+    if not endpoint.model:
+        yield "users.endpoint.model is empty; name the model that plays the user"
+    try:
+        EndpointModel(
+            endpoint.base_url,
+            endpoint.model,
+            key_env=endpoint.key_env,
+            deadline_s=endpoint.deadline_s,
+            retries=endpoint.retries,
+            concurrency=endpoint.concurrency,
+        )
+    except ValueError as error:
+        yield f"users.endpoint: {error}"
