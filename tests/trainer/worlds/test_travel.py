@@ -56,6 +56,21 @@ def test_the_fifth_search_fails_and_the_sixth_works(task: Task) -> None:
     ]
 
 
+def test_a_search_narrows_by_the_wishes_it_and_earlier_ones_name(task: Task) -> None:
+    aspect = task.payload["dimensions"][0]
+    part = task.payload[aspect]
+    best = next(one for one in part["options"]["correct"] if one["id"] == part["best_id"])
+    wishes = [str(best[topic]) for _, topic, *_ in part["preferences"]]
+    env = opened(task, search_failure_every=0, prompt_style="compact")
+    shortlists = [env.act(read_action(f"[search] {aspect} {wish}")) for wish in wishes]
+    assert [result.events for result in shortlists] == [("search_ok",), ("search_narrowed",)]
+    last = named_options(shortlists[-1].observation)
+    assert last[0] == part["best_id"]
+    assert set(last) <= set(part["correct_ids"])
+    again = env.act(read_action(f"[search] {aspect} {wishes[0]}"))
+    assert again.events == ("search_repeated",)
+
+
 def test_searches_never_fail_where_the_setting_is_zero(task: Task) -> None:
     env = opened(task, search_failure_every=0)
     events = {env.act(read_action("[search] nothing")).events for _ in range(12)}

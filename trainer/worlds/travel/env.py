@@ -1,4 +1,4 @@
-"""The travel world: search options, hear wishes, choose once for each aspect.
+"""The travel world: hear wishes, search options, choose once for each aspect.
 
 Deterministic: a task, settings, a seed and the same moves give the same results. It ends as soon
 as every aspect has been chosen, well or badly. What a choice is worth is `verifier`'s word; what
@@ -18,7 +18,14 @@ from trainer.task import Task
 from trainer.worlds.seam import Opening, StepResult, Verdict
 
 from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
-from .moves import aspect_of, named_aspects, named_options, search_fails  # noqa: TID252
+from .moves import (  # noqa: TID252
+    aspect_of,
+    fits,
+    named_aspects,
+    named_options,
+    named_values,
+    search_fails,
+)
 from .verifier import Grade, TravelState  # noqa: TID252
 
 _CHOICE_EVENTS = {
@@ -43,6 +50,7 @@ class TravelEnv:
         )
         self._seed = seed
         self._state = TravelState()
+        self._narrowed: dict[str, dict[str, str]] = {}
         self._started = False
 
     def start(self) -> Opening:
@@ -100,13 +108,25 @@ class TravelEnv:
         if len(named) != 1:
             hint = wording.search_unclear(self._style, self._payload)
             return StepResult(hint, events=("search_unclear",))
-        aspect = named[0]
-        if aspect in self._state.listed:
+        return self._list(named[0], request)
+
+    def _list(self, aspect: str, request: str) -> StepResult:
+        """List an aspect's options, narrowed by the wishes that this and earlier searches name."""
+        options = self._shuffled(aspect)
+        known = self._narrowed.get(aspect, {})
+        wishes = {**known, **named_values(options, request)}
+        if aspect in self._state.listed and wishes == known:
             pointer = wording.search_repeated(self._style, aspect)
             return StepResult(pointer, events=("search_repeated",))
+        first = aspect not in self._state.listed
+        self._narrowed[aspect] = wishes
         self._state = replace(self._state, listed=self._state.listed | {aspect})
-        listing = wording.listing(self._style, aspect, self._shuffled(aspect))
-        return StepResult(listing, events=("search_ok",))
+        if not wishes:
+            listing = wording.listing(self._style, aspect, options)
+        else:
+            fitting = sorted((one for one in options if fits(one, wishes)), key=_cost)
+            listing = wording.narrowed(self._style, aspect, fitting)
+        return StepResult(listing, events=("search_ok" if first else "search_narrowed",))
 
     def _shuffled(self, aspect: str) -> list[Mapping[str, Any]]:
         """Return an aspect's options in an order that belongs to the episode and the aspect."""
@@ -148,6 +168,12 @@ class TravelEnv:
 
     def _malformed(self, reason: str) -> StepResult:
         return StepResult(wording.malformed(self._style, reason), events=("malformed",))
+
+
+def _cost(option: Mapping[str, Any]) -> float:
+    """Return what an option costs; one without a price stands last."""
+    cost = option.get("cost")
+    return float(cost) if isinstance(cost, int | float) else float("inf")
 
 
 def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> TravelEnv:

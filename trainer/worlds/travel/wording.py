@@ -14,6 +14,8 @@ from trainer.task import Task
 from .verifier import Grade  # noqa: TID252 - the folder is loaded by path
 
 COMPACT, FULL = "compact", "full"
+SMALL = "small"
+"""The tier of tasks in which every aspect has its two usual topics, so nothing need be counted."""
 
 _FULL_SYSTEM = """\
 You are a travel agent. Help the user to book {aspects}: for each of them choose the cheapest \
@@ -21,14 +23,16 @@ option that meets all of the user's wishes. The wishes are not written down anyw
 them by asking, one topic at a time.
 
 Begin every message with one of these actions:
-[search] <{names}> lists the options of one aspect. The search sometimes fails; then try again.
+[search] <{names}> lists the options of one aspect. Words of wishes after it, such as \
+[search] {narrow}, narrow the list, cheapest first; each search adds its wishes to the earlier \
+ones. The search sometimes fails; then try again.
 [action] <words> says something to the user, such as a question about one topic.
 [answer] <option id> chooses an option, such as [answer] {example}. You may choose once for each \
 aspect, and a choice is final.
 
 You have at most {max_steps} messages. The dialogue ends when every aspect has been chosen."""
 
-_COMPACT_SYSTEM = "[search] lists, [action] asks, [answer] books. Best: fits, cheapest."
+_COMPACT_SYSTEM = "[action] asks, [search] lists, [answer] books."
 
 _FEEDBACK = {
     (FULL, Grade.BEST): "{id} is the best choice for the {aspect}.",
@@ -55,6 +59,7 @@ def system(style: str, payload: Mapping[str, Any], max_steps: int) -> str:
         aspects=", ".join(aspects),
         names=" | ".join(aspects),
         example=f"{letter}3",
+        narrow=f"{aspects[0]} {_some_value(payload)}",
         max_steps=max_steps,
     )
 
@@ -64,7 +69,10 @@ def opening(style: str, task: Task) -> str:
     if style == FULL:
         return task.opening
     needs = " and ".join(spoken(aspect) for aspect in task.payload["dimensions"])
-    return f"Please book {needs}."
+    counts = [len(task.payload[aspect]["preferences"]) for aspect in task.payload["dimensions"]]
+    if task.payload.get("tier") == SMALL:
+        return f"Please book {needs}."
+    return f"Please book {needs}. Wishes: {', '.join(map(str, counts))}."
 
 
 def listing(style: str, aspect: str, options: Sequence[Mapping[str, Any]]) -> str:
@@ -84,6 +92,19 @@ def listing(style: str, aspect: str, options: Sequence[Mapping[str, Any]]) -> st
         shown = [f"{key}: {value}" for key, value in option.items() if key not in _HIDDEN]
         lines.append(f"{option['id']} | " + " | ".join(shown))
     return "\n".join(lines)
+
+
+def narrowed(style: str, aspect: str, options: Sequence[Mapping[str, Any]]) -> str:
+    """Return the options that fit the wishes searched for, cheapest first.
+
+    The compact style names at most three by their ids alone: what they have in common was asked
+    for, and the first is the cheapest.
+    """
+    if not options:
+        return "none fits" if style == COMPACT else f"No {spoken(aspect)} fits these wishes."
+    if style == COMPACT:
+        return f"{spoken(aspect)}: " + ", ".join(option["id"] for option in options[:_SHORTLIST])
+    return listing(style, aspect, options)
 
 
 def feedback(style: str, option_id: str, aspect: str, given: Grade) -> str:
@@ -123,8 +144,16 @@ def malformed(style: str, reason: str) -> str:
     return f"This action cannot be carried out: {reason}"
 
 
+_SHORTLIST = 3
 _HIDDEN = ("id", "type", "reason")
 
 
 def _properties(option: Mapping[str, Any]) -> list[str]:
     return [str(value) for key, value in option.items() if key not in (*_HIDDEN, "cost")]
+
+
+def _some_value(payload: Mapping[str, Any]) -> str:
+    """Return a property of a wrong option, which tells nothing about the wishes."""
+    groups = payload[payload["dimensions"][0]]["options"]
+    option = (groups["wrong"] or groups["correct"])[0]
+    return _properties(option)[0]
