@@ -44,7 +44,14 @@ DIALOGUES = [
 
 def fresh(tokenizer: PreTrainedTokenizerFast) -> Policy:
     model = small_qwen3(
-        len(tokenizer), hidden=48, layers=2, head_dim=16, ffn=96, max_positions=256, init_std=0.1, seed=4
+        len(tokenizer),
+        hidden=48,
+        layers=2,
+        head_dim=16,
+        ffn=96,
+        max_positions=256,
+        init_std=0.1,
+        seed=4,
     )
     return assemble(model, tokenizer, name="small")
 
