@@ -19,6 +19,7 @@ from rich.console import Console
 from gate.contract.files import DiskFull
 from gate.contract.findings import Refused
 from trainer import assembly, launch, recipe_file, resume, session, show
+from trainer.bench.command import bench
 from trainer.checkpoint import CheckpointError
 from trainer.evaluation import EvaluationError
 from trainer.loop import Ending
@@ -143,6 +144,9 @@ def recipes() -> None:
     """List the built-in recipes."""
     for name in recipe_file.names():
         print(name)
+
+
+app.command()(bench)
 
 
 def _leave(ending: Ending, console: Console, root: Path) -> None:

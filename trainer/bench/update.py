@@ -1,0 +1,90 @@
+"""What a PPO update costs beside a plain forward and backward pass of the same batch.
+
+The floor is one network, one pass forward and one back over the same padded tokens, in the same
+minibatches. PPO with a critic scores with two networks and trains two: counting a backward pass
+as two forward ones, eight passes for the floor's three. What lies above that is our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from trainer.bench.figures import Figure
+from trainer.bench.forced import Layout, demo_model, play, sampler_for
+from trainer.bench.timing import cpu_per_wall, median_cpu_s, median_ratio, take_turns
+from trainer.ppo.batch import pack
+from trainer.ppo.learner import LearnConfig, LearnSettings
+from trainer.ppo.torch_learner import TorchLearner
+
+ARITHMETIC = 8 / 3
+"""Passes of an update with critic over those of the floor."""
+
+SETTINGS = LearnSettings(actor_lr=1e-4, critic_lr=1e-4)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured."""
+
+    layout: Layout = Layout(dialogues=32, prompt=64, reply=16, turns=4, observation=64)
+    rounds: int = 5
+    warm_up: int = 1
+
+
+FULL = Sizes()
+QUICK = Sizes(rounds=1, warm_up=0)
+
+
+def measure(sizes: Sizes) -> list[Figure]:
+    """Time an update and the floor, in turn."""
+    model = demo_model()
+    config = LearnConfig()
+    sampler = sampler_for(model, sizes.layout)
+    batch = play(sampler, sizes.layout, vocab_size=model.config.vocab_size, seed=0)
+    sampler.close()
+    learner = TorchLearner(model, config, seed=0)
+    packed, plain = pack(batch), demo_model()
+    rows = min(config.minibatch_dialogues, sizes.layout.dialogues)
+
+    def floor() -> None:
+        for start in range(0, len(batch), rows):
+            part = slice(start, start + rows)
+            forward_backward(plain, packed.ids_BT[part], packed.action_mask_BT[part])
+
+    spent = take_turns(
+        {"update": lambda: learner.step(batch, SETTINGS), "floor": floor},
+        rounds=sizes.rounds,
+        warm_up=sizes.warm_up,
+    )
+    update, least = spent["update"], spent["floor"]
+    tokens = sizes.layout.tokens * sizes.layout.dialogues
+    ratio = median_ratio(update, least)
+    return [
+        Figure(
+            "PPO update with critic",
+            tokens / median_cpu_s(update),
+            "tokens/s",
+            cpu_per_wall=cpu_per_wall(update),
+        ),
+        Figure(
+            "plain forward and backward",
+            tokens / median_cpu_s(least),
+            "tokens/s",
+            cpu_per_wall=cpu_per_wall(least),
+        ),
+        Figure("update against plain", ratio, "x"),
+        Figure("update against its own passes", ratio / ARITHMETIC, "x"),
+    ]
+
+
+def forward_backward(model: PreTrainedModel, ids_BT: Tensor, action_mask_BT: Tensor) -> None:
+    """Run the cross-entropy of the action tokens forward and back, as any torch program would."""
+    logits_BTV = model(input_ids=ids_BT, use_cache=False).logits
+    mask_BT = action_mask_BT[:, 1:]
+    loss = F.cross_entropy(logits_BTV[:, :-1][mask_BT], ids_BT[:, 1:][mask_BT])
+    loss.backward()
+    model.zero_grad(set_to_none=True)
