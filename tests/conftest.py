@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import tiny_run
+from tests.nursery import Nursery
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -57,6 +60,23 @@ def test_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no real data at {path}; set EAU_TEST_DATA to the directory that holds it")
     return path
+
+
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    """Whoever starts trainers for tests; begun with the first test that asks."""
+    with Nursery(tmp_path_factory.mktemp("nursery")) as nursery:
+        yield nursery
+
+
+@pytest.fixture(scope="session")
+def seedling(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a tiny run that stopped before its first step; copy it, do not touch it."""
+    folder = tmp_path_factory.mktemp("seedling")
+    recipe = tiny_run.write_recipe(folder)
+    child = nursery.run("plant", recipe, folder / "runs", "seedling", folder / "knobs")
+    assert child.returncode == 0, child.told()
+    return folder / "runs" / "seedling"
 
 
 @pytest.fixture
