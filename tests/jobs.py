@@ -20,9 +20,9 @@ from typing import Any
 from rich.console import Console
 
 from gate.contract import knobs
-from gate.contract.knobs import ABSENT, KnobChange
 from gate.contract.paths import RunPaths
 from gate.guard import KnobStatus
+from tests import live_run
 from trainer import cli, launch, recipe_file, session
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
@@ -54,9 +54,9 @@ class EditedKnobs(LiveKnobs):
 def save_knobs(run: RunPaths, name: str, values: Mapping[str, Any]) -> None:
     """Save a whole knob file in place: the defaults of the tiny run, and these values."""
     content = knobs.render_defaults(name)
-    both = {**TINY_KNOBS.get(name, {}), **values}
-    changes = [KnobChange(f"{name}.{key}", ABSENT, value) for key, value in both.items()]
-    run.knob_file(name).write_bytes(knobs.edit(name, content, changes))
+    for key, value in {**TINY_KNOBS.get(name, {}), **values}.items():
+        content = live_run.with_value(content, key, value)
+    run.knob_file(name).write_bytes(content)
 
 
 TINY_KNOBS: Mapping[str, Mapping[str, Any]] = {
