@@ -18,7 +18,7 @@ import torch
 from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from trainer import seeds
+from trainer import demonstrations, seeds
 from trainer.episode import Voice
 from trainer.policy import build, skeleton, tokenizer, warmstart
 from trainer.policy.build import Policy
@@ -29,7 +29,7 @@ from trainer.policy.warmstart import Demonstration
 from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.ppo.weights import put_back, read_tensors
-from trainer.recipe import PolicyConfig, RunConfig
+from trainer.recipe import PolicyConfig, RunConfig, WarmStart
 from trainer.rollout.collect import Scene
 from trainer.users import personas, rule_file
 from trainer.users.chat import ChatFailure, ChatModel
@@ -81,17 +81,40 @@ def new_policy(config: RunConfig, dialogues: list[Demonstration], report: Report
     seed = seeds.derive(config.seed, "policy")
     model = build.small_qwen3(len(tokens), seed=seed, **size)
     policy = build.assemble(model, tokens, name=f"small-{config.name}")
-    warm = config.policy.warm_start
-    if warm is not None:
+    if config.policy.warm_start is not None:
+        _warm_start(policy, dialogues, config.policy.warm_start, seed, report)
+    return policy
+
+
+def _warm_start(
+    policy: Policy, dialogues: list[Demonstration], warm: WarmStart, seed: int, report: Report
+) -> None:
+    """Teach a small model its start: pieces of dialogues first, then whole ones."""
+    total = warm.piece_steps + warm.steps
+    short = [piece for one in dialogues for piece in demonstrations.pieces(one)]
+    stages = (
+        (short, warm.piece_steps, warmstart.Schedule.CONSTANT, 0),
+        (dialogues, warm.steps, warmstart.Schedule.COSINE, warm.piece_steps),
+    )
+    for shown, steps, schedule, done_before in stages:
+        if not steps:
+            continue
+
+        def told(done: int, loss: float, before: int = done_before) -> None:
+            report(f"warm start, loss {loss:.3f}", before + done, total)
+
         warmstart.warm_start(
             policy,
-            dialogues,
+            shown,
             warmstart.WarmStartConfig(
-                steps=warm.steps, tokens_per_batch=warm.tokens_per_batch, lr=warm.lr, seed=seed
+                steps=steps,
+                tokens_per_batch=warm.tokens_per_batch,
+                lr=warm.lr,
+                seed=seed,
+                schedule=schedule,
             ),
-            progress=lambda done, loss: report("warm start", done, warm.steps),
+            progress=told,
         )
-    return policy
 
 
 def saved_policy(checkpoint: Path) -> Policy:

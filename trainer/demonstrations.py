@@ -72,6 +72,27 @@ def as_dialogue(episode: Episode) -> Demonstration:
     return Demonstration(system.text, [(turn.speaker, turn.text) for turn in rest])
 
 
+def pieces(demonstration: Demonstration, *, agent_turns: int = 2) -> list[Demonstration]:
+    """Return the short stretches of a dialogue that begin with a user's words.
+
+    Args:
+        demonstration: A whole dialogue.
+        agent_turns: How many turns of the agent a piece holds; fewer at the end.
+    """
+    turns = list(demonstration.turns)
+    found: list[Demonstration] = []
+    for start, (speaker, _) in enumerate(turns):
+        if speaker is not Speaker.USER:
+            continue
+        spoken, stop = 0, start
+        while stop < len(turns) and spoken < agent_turns:
+            spoken += turns[stop][0] is Speaker.AGENT
+            stop += 1
+        if spoken:
+            found.append(Demonstration(demonstration.system, turns[start:stop]))
+    return found
+
+
 def _play_one(
     config: RunConfig, task: Task, name: str, user: UserEngine, knobs: Knobs, seed: int
 ) -> Episode:

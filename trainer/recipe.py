@@ -39,10 +39,14 @@ class WarmStart:
 
     players: Mapping[str, float] = field(default_factory=lambda: {"oracle": 1.0})
     """Share of each player of the world among the dialogues."""
-    episodes: int = 1000
+    episodes: int = 1500
+    piece_steps: int = 400
+    """Steps on pieces of dialogues before those on whole ones: where there is little to read, a
+    small model finds out sooner what to copy from where."""
     steps: int = 300
-    tokens_per_batch: int = 4096
-    lr: float = 3e-3
+    """Steps on whole dialogues."""
+    tokens_per_batch: int = 1024
+    lr: float = 6e-3
 
 
 @dataclass(frozen=True)
