@@ -10,9 +10,7 @@ import resource
 import shutil
 import signal
 import sys
-import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from rich.console import Console
 
 from gate.contract import knobs
 from gate.contract.paths import RunPaths
+from gate.contract.records import StepRecord
 from gate.guard import KnobStatus
 from tests import live_run
 from trainer import cli, launch, recipe_file, session
@@ -38,7 +37,8 @@ class EditedKnobs(LiveKnobs):
 
         Args:
             run: The run; its world names are the recipe's.
-            edits: By step, the files to save: by name, the values that differ from the launch.
+            edits: By step, the files to save: by name, the values that differ from the launch,
+                or one of `SPOILERS`.
         """
         super().__init__(run.paths, worlds=tuple(run.config.worlds))
         self._paths = run.paths
@@ -47,12 +47,45 @@ class EditedKnobs(LiveKnobs):
     def reconcile(self, step: int, *, success_history: Sequence[float], now: float) -> KnobStatus:
         """Save what the step's edit says, then look."""
         for name, values in self._edits.get(str(step), {}).items():
-            save_knobs(self._paths, name, values)
+            if isinstance(values, str):
+                SPOILERS[values](self._paths.knob_file(name))
+            else:
+                save_knobs(self._paths, name, values)
         return super().reconcile(step, success_history=success_history, now=now)
+
+
+def _become_a_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _become_half(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def _name_an_unknown_world(path: Path) -> None:
+    content = path.read_text("utf-8")
+    assert "worlds: {}" in content
+    path.write_text(
+        content.replace("worlds: {}", "worlds:\n  travle:\n    max_reveals: 3"), "utf-8"
+    )
+
+
+SPOILERS: Mapping[str, Callable[[Path], None]] = {
+    "vanish": Path.unlink,
+    "become a directory": _become_a_directory,
+    "become binary": lambda path: path.write_bytes(bytes(range(256)) * 16) and None,
+    "become half": _become_half,
+    "name an unknown world": _name_an_unknown_world,
+}
+"""What can befall a knob file."""
 
 
 def save_knobs(run: RunPaths, name: str, values: Mapping[str, Any]) -> None:
     """Save a whole knob file in place: the defaults of the tiny run, and these values."""
+    if run.knob_file(name).is_dir():
+        run.knob_file(name).rmdir()
     content = knobs.render_defaults(name)
     for key, value in {**TINY_KNOBS.get(name, {}), **values}.items():
         content = live_run.with_value(content, key, value)
@@ -89,8 +122,9 @@ def resume(root: str, **plan: Any) -> int:
         root: Its directory.
         plan: What happens meanwhile. `edits`: see `EditedKnobs`. `stop_after`: a clean stop once
             that step is done. `die_at`: a part of a path and a count; the process kills itself
-            before that write. `tool`: replaces a world's file `env.py` by another.
-            `file_limit`: bytes that no file may outgrow; `lift_s`: lifted after so long.
+            before that write. `file_limit`: bytes that no file may outgrow until the run has
+            waited once. `witness`: a file to which `status.json` is copied line by line, once
+            for each step.
     """
     if "die_at" in plan:
         _die_at(Path(root), *plan["die_at"])
@@ -110,20 +144,22 @@ def _adjust(plan: Mapping[str, Any], run: Run) -> None:
         asked, last = run.stop_asked, plan["stop_after"]
         run.stop_asked = lambda: asked() or run.snapshot.step >= last
     if "file_limit" in plan:
-        _limit_files(plan["file_limit"], plan.get("lift_s"))
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (plan["file_limit"], hard))
+        run.sleep = lambda _: resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    if "witness" in plan:
+        run.watcher = _witness(run, Path(plan["witness"]))
 
 
-def _limit_files(size: int, lift_s: float | None) -> None:
-    """Let no file grow past a size, as on a full disk, until some time has passed."""
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+def _witness(run: Run, place: Path) -> Callable[[StepRecord, KnobStatus], None]:
+    before = run.watcher
 
-    def lift() -> None:
-        time.sleep(lift_s or 0.0)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    def watch(record: StepRecord, status: KnobStatus) -> None:
+        with place.open("ab") as file:
+            file.write(run.paths.status.read_bytes())
+        before(record, status)
 
-    if lift_s is not None:
-        threading.Thread(target=lift, daemon=True).start()
+    return watch
 
 
 def _die_at(root: Path, part: str, count: int) -> None:

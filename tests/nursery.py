@@ -79,6 +79,7 @@ class Nursery:
         """Start a job, a function of `tests.jobs` that returns an exit code."""
         self._count += 1
         output = self._folder / f"{self._count:04d}-{job}.txt"
+        output.touch()
         order = {"job": job, "positional": positional, "named": named, "output": str(output)}
         return Child(self, self.ask(order)["pid"], output)
 
