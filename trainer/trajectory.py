@@ -11,8 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from trainer.episode import Episode, RewardEvent, StopReason
+
+
+class Reaction(NamedTuple):
+    """How a user took a segment, read from the private label of the reply that ended it."""
+
+    polarity: int
+    """-1, 0 or +1."""
+    valid: bool = True
+    """False where the user's engine gave no usable label; the polarity is then 0."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,12 @@ class Trajectory:
     arm: str
     revision: int
     policy_version: int
+    reactions: tuple[Reaction, ...] = ()
+    """By segment index; a last segment that no user's reply ended has none. They are for credit
+    alone and never part of `ids`."""
+    masked_feedback: tuple[tuple[int, ...], ...] = ()
+    """By agent turn: the tokens that would have followed it, had the reply or the tool's result
+    said nothing. Kept only for a method of credit that asks what the feedback was worth."""
 
     @property
     def num_actions(self) -> int:
@@ -128,7 +144,13 @@ def place_rewards(
 
 
 def from_stream(
-    stream: TokenStream, episode: Episode, *, group_id: str, policy_version: int
+    stream: TokenStream,
+    episode: Episode,
+    *,
+    group_id: str,
+    policy_version: int,
+    reactions: Sequence[Reaction] = (),
+    masked_feedback: Sequence[Sequence[int]] = (),
 ) -> Trajectory:
     """Freeze a finished dialogue.
 
@@ -137,6 +159,8 @@ def from_stream(
         episode: What was lived; its rewards are placed on the tokens that earned them.
         group_id: Which rollouts this one is compared with.
         policy_version: The version of the policy that sampled every action.
+        reactions: How the user took each segment.
+        masked_feedback: What stands in for the feedback after each turn; empty if not wanted.
 
     Raises:
         ValueError: if the dialogue holds no action token (see `place_rewards`).
@@ -155,4 +179,6 @@ def from_stream(
         arm=episode.arm.value,
         revision=episode.revision,
         policy_version=policy_version,
+        reactions=tuple(reactions),
+        masked_feedback=tuple(tuple(ids) for ids in masked_feedback),
     )

@@ -55,6 +55,8 @@ class Scene:
     clock: Callable[[], float]
     """Monotonic seconds."""
     greedy: bool = False
+    placeholder: str | None = None
+    """Stands in for every message of the masked feedback; None where no credit asks for it."""
 
 
 class Rollout(NamedTuple):
@@ -322,6 +324,9 @@ def _read_back(dialogue: Dialogue, scene: Scene) -> None:
         dialogue.end(StopReason.OUT_OF_TOKENS)
         return
     dialogue.stream.observe(glue, starts_segment=answered)
+    if scene.placeholder is not None:
+        silent = [(speaker, scene.placeholder) for speaker, _ in dialogue.unread]
+        dialogue.masked_feedback.append(scene.chat.extend(silent, ended=dialogue.last_turn_ended))
     dialogue.unread = []
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from trainer import trajectory
 from trainer.episode import Episode, Outcome, RewardEvent, Speaker, StopReason, Turn, Voice
+from trainer.rollout.reaction import reactions
 from trainer.rollout.reward import CLIP_RULE, RewardScheme, pay_end, pay_turn
 from trainer.rollout.schedule import Assignment
 from trainer.trajectory import TokenStream, Trajectory
@@ -41,6 +42,8 @@ class Dialogue:
     """False when the newest agent turn was cut by a length limit."""
     unread: list[tuple[Speaker, str]] = field(default_factory=list)
     """Messages that the agent has not been given as tokens yet."""
+    masked_feedback: list[list[int]] = field(default_factory=list)
+    """What the agent would have been given after each turn, had the messages said nothing."""
     stop: StopReason | None = None
     error: str | None = None
     verdict: Verdict | None = None
@@ -143,6 +146,8 @@ class Dialogue:
             episode,
             group_id=self.assignment.group_id,
             policy_version=self.policy_version,
+            reactions=reactions(self.turns),
+            masked_feedback=self.masked_feedback,
         )
 
 

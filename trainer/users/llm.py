@@ -133,6 +133,10 @@ class LLMUser:
             num_questions=request.state.num_questions + parsed.act.asks,
             num_unhelpful=0 if revealed else request.state.num_unhelpful + 1,
         )
+        private = _private(said, text, parsed, settings, attempt)
+        if self.style is OutputStyle.PLAIN and said.marker is None:
+            # It was asked for words alone: giving no label is not giving a wrong one.
+            del private["strategy"]
         return UserReply(
             text=text,
             voice=Voice.LLM,
@@ -140,7 +144,7 @@ class LLMUser:
             rule=RULE,
             revealed=revealed,
             ends=said.marker is not None,
-            private=_private(said, text, parsed, settings, attempt),
+            private=private,
         )
 
 
