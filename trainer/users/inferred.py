@@ -17,23 +17,24 @@ MAX_CHARS = 2000
 """Of a longer reply the rest is not read."""
 
 _CHANGE = (
-    r"\bchanged? my mind\b|\bon second thoughts?\b|\b(?:actually|instead),? (?:i|let|make|can|could)\b"
-    r"|\bi(?:'d| would) rather\b"
+    r"\bchanged? my mind\b|\bon second thoughts?\b"
+    r"|\b(?:actually|instead),? (?:i|let|make|can|could)\b|\bi(?:'d| would) rather\b"
 )
 _FAREWELL = (
     r"\b(?:good)?bye\b|\bthat(?:'s| is) all\b|\bthat will be all\b|\bnothing else\b"
     r"|\bwe(?:'re| are) done\b|\bi(?:'m| am) all set\b"
 )
 _OBJECTION = (
-    r"^no\b(?! (?:preference|idea|problem|rush|worries))|\bnot what i\b|\bthat(?:'s| is)(?: not|n't) "
-    r"|\b(?:is|are|was) wrong\b|\bincorrect\b|\bi (?:do not|don't|did not|didn't) (?:want|ask|like)\b"
+    r"^no\b(?! (?:preference|idea|problem|rush|worries))|\bnot what i\b"
+    r"|\bthat(?:'s| is)(?: not|n't) |\b(?:is|are|was) wrong\b|\bincorrect\b"
+    r"|\bi (?:do not|don't|did not|didn't) (?:want|ask|like)\b"
     r"|\bmistake\b|\bask me (?:\w+ )?(?:more|first)\b"
 )
 _VAGUE = (
     r"\b(?:do not|don't|can't|cannot) (?:really )?(?:remember|recall|know|care|mind|say)\b"
     r"|\bnot (?:really )?sure\b|\bno (?:preference|idea)\b|\bwhatever\b|\bhard to say\b"
-    r"|\bit depends\b|\bi have nothing to say\b|\b(?:told you|as i said)\b|\bdoes(?: not|n't) matter\b"
-    r"|\byou (?:choose|decide|pick)\b|\bplease choose\b|\bup to you\b"
+    r"|\bit depends\b|\bi have nothing to say\b|\b(?:told you|as i said)\b"
+    r"|\bdoes(?: not|n't) matter\b|\byou (?:choose|decide|pick)\b|\bplease choose\b|\bup to you\b"
 )
 _QUESTION = (
     r"\?|\bwhat do you mean\b|\bask (?:me )?(?:about|something)\b|\bbe (?:more )?specific\b"
@@ -41,8 +42,8 @@ _QUESTION = (
 )
 _CONFIRMATION = (
     r"^(?:yes|yeah|yep|ok|okay|sure|right|correct|exactly|perfect|great|good|fine|please do)\b"
-    r"|\b(?:sounds|looks) (?:good|great|right|fine)\b|\bthat(?:'s| is) (?:right|correct|fine|good)\b"
-    r"|\bgo ahead\b|\bthank(?:s| you)\b|\bi agree\b"
+    r"|\b(?:sounds|looks) (?:good|great|right|fine)\b"
+    r"|\bthat(?:'s| is) (?:right|correct|fine|good)\b|\bgo ahead\b|\bthank(?:s| you)\b|\bi agree\b"
 )
 _LADDER = tuple(
     (re.compile(pattern, re.IGNORECASE), strategy)
