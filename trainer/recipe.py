@@ -122,6 +122,9 @@ class RunConfig:
     name: str
     total_steps: int = 50
     seed: int = 0
+    threads: int = 1
+    """Threads of the tensor library. More than 1 only where nothing else uses the cores: spinning
+    threads on a shared machine were measured up to twenty times slower."""
     policy: PolicyConfig = PolicyConfig()
     worlds: Mapping[str, WorldConfig] = field(default_factory=lambda: {"travel": WorldConfig()})
     users: UsersConfig = UsersConfig()
