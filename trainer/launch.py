@@ -13,7 +13,7 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from importlib import metadata
 from pathlib import Path
@@ -75,8 +75,7 @@ def plan(
         LaunchError: if anything stands in the way.
         gate.contract.findings.Refused: if the starting knob files are not acceptable.
     """
-    root = runs / run_id
-    _check_place(root)
+    _check_place(runs, run_id)
     for fault in preflight.faults(config):
         raise LaunchError(fault)
     _check_disk(config, runs)
@@ -88,7 +87,7 @@ def plan(
     findings = inspection.inspect_values(values)
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise Refused(findings)
-    return LaunchPlan(config, values, knob_files, tasks, run_id, root)
+    return LaunchPlan(config, values, knob_files, tasks, run_id, runs / run_id)
 
 
 def create(launch: LaunchPlan, *, now: float, parent: str | None = None) -> RunPaths:
@@ -226,16 +225,17 @@ def _read_record(paths: RunPaths) -> dict[str, Any]:
     return record
 
 
-def _check_place(root: Path) -> None:
+def _check_place(runs: Path, run_id: str) -> None:
     """Refuse a place for a run that is taken or leads out of the folder of runs."""
-    name = root.name
-    if name != Path(name).name or name in ("", "..", LATEST) or name.startswith("."):
-        raise LaunchError(f"--run-id {name!r} is no name for a folder of runs; choose another")
+    plain = bool(run_id) and run_id == Path(run_id).name and not run_id.startswith(".")
+    if not plain or run_id == LATEST:
+        raise LaunchError(f"--run-id {run_id!r} is no name for a folder of runs; choose another")
+    root = runs / run_id
     if root.exists() or root.is_symlink():
         raise LaunchError(f"{root} exists; choose another name with --run-id, or resume it")
-    if root.parent.exists() and not root.parent.is_dir():
-        raise LaunchError(f"{root.parent} is not a folder; choose another with --runs")
-    latest = root.parent / LATEST
+    if runs.exists() and not runs.is_dir():
+        raise LaunchError(f"{runs} is not a folder; choose another with --runs")
+    latest = runs / LATEST
     if latest.exists() and not latest.is_symlink():
         raise LaunchError(
             f"{latest} is not the link to the newest run that it should be; rename it"
@@ -260,10 +260,19 @@ def _starting_knobs(config: RunConfig, knob_dir: Path) -> dict[str, bytes]:
                 f"{path}: {error.strerror}; --knobs needs a folder with {name}.yaml, such as the "
                 "repository's knobs/"
             ) from error
+        _check_file(path, name, content, tuple(config.worlds))
         over = config.knobs.get(name, {})
         changes = [KnobChange(f"{name}.{key}", ABSENT, value) for key, value in over.items()]
         contents[name] = knobs.edit(name, content, changes) if changes else content
     return contents
+
+
+def _check_file(path: Path, name: str, content: bytes, worlds: tuple[str, ...]) -> None:
+    """Refuse a starting file with the place of its fault in the file that a person can mend."""
+    try:
+        knobs.parse(name, content, worlds=worlds)
+    except Refused as refused:
+        raise Refused([replace(one, file=str(path)) for one in refused.findings]) from refused
 
 
 def _check_disk(config: RunConfig, runs: Path) -> None:
