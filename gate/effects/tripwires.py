@@ -1,0 +1,147 @@
+"""Tripwires: signs that a run is breaking, whatever the reason.
+
+They are read at every step and answer to no statistics. A wire that trips returns the run to
+before its last revision if that revision can have done it, and names none otherwise; it never says
+that a change was harmful. Each wire is set by what the run itself did before: a policy whose
+entropy rises and falls in cycles, or a world in which users stall anyway, trips nothing by going
+on as it was.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+GRADIENTS = ("actor_grad_norm", "critic_grad_norm")
+ENTROPY = "entropy"
+KL = "kl"
+
+GRADIENT_FACTOR = 10.0
+"""Times the baseline's median at which a gradient norm counts as a burst."""
+
+ENTROPY_LOW, ENTROPY_HIGH = 0.5, 2.0
+"""Times the baseline's median between which the entropy of actions stays."""
+
+ENTROPY_STEPS = 3
+"""Steps in a row that the entropy must be outside."""
+
+MOST_DEADLOCK = 0.20
+"""Share of episodes in which user and agent wait for each other."""
+
+ANSWERABLE_STEPS = 10
+"""Steps after its lag for which a revision answers for what breaks."""
+
+
+class Tripwire(StrEnum):
+    """What broke."""
+
+    NOT_FINITE = "not_finite"
+    """A number of the update is NaN or infinite."""
+    GRADIENT_BURST = "gradient_burst"
+    ENTROPY_COLLAPSE = "entropy_collapse"
+    ENTROPY_ERUPTION = "entropy_eruption"
+    KL_OVER_CAP = "kl_over_cap"
+    DEADLOCK = "deadlock"
+
+
+@dataclass(frozen=True)
+class Vitals:
+    """The numbers of one step that tell whether a run is well."""
+
+    step: int
+    learner: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What the update measured, by the names of the step record."""
+    deadlock: float | None = None
+    """Share of episodes that stalled; None where no world tells."""
+
+
+@dataclass(frozen=True)
+class Calm:
+    """The range that a run kept to before a change."""
+
+    gradients: Mapping[str, float]
+    """Median of each gradient norm."""
+    entropy_low: float
+    entropy_high: float
+    deadlock: float
+    """Largest share that still counts as calm."""
+
+
+@dataclass(frozen=True)
+class LastRevision:
+    """The newest revision in force, as far as blame needs it."""
+
+    number: int
+    first_step: int
+    lag: int
+    """Largest expected lag of what it changed, in steps."""
+
+
+def calm(baseline: Sequence[Vitals]) -> Calm:
+    """Return the range that the steps before a change kept to.
+
+    The entropy may go as far as it went in them, and at least to half and twice their median; a
+    wire without a baseline never trips.
+    """
+    gradients = {name: _finite(baseline, name) for name in GRADIENTS}
+    entropy = _finite(baseline, ENTROPY)
+    middle = statistics.median(entropy) if entropy else math.nan
+    stalls = [vitals.deadlock for vitals in baseline if vitals.deadlock is not None]
+    return Calm(
+        gradients={name: statistics.median(norms) for name, norms in gradients.items() if norms},
+        entropy_low=min([ENTROPY_LOW * middle, *entropy]),
+        entropy_high=max([ENTROPY_HIGH * middle, *entropy]),
+        deadlock=max([MOST_DEADLOCK, *stalls]),
+    )
+
+
+def tripped(
+    recent: Sequence[Vitals], before: Calm, *, kl_cap: float | None = None
+) -> tuple[Tripwire, ...]:
+    """Return the wires that the newest step trips.
+
+    Args:
+        recent: The last steps, oldest first; at least `ENTROPY_STEPS` for entropy to be judged.
+        before: The range of the baseline.
+        kl_cap: Largest divergence from the reference policy; None for none.
+    """
+    now = recent[-1]
+    found: list[Tripwire] = []
+    if not all(math.isfinite(number) for number in now.learner.values()):
+        found.append(Tripwire.NOT_FINITE)
+    if any(
+        now.learner.get(name, 0.0) > GRADIENT_FACTOR * median
+        for name, median in before.gradients.items()
+    ):
+        found.append(Tripwire.GRADIENT_BURST)
+    lately = _finite(recent[-ENTROPY_STEPS:], ENTROPY)
+    if len(lately) == ENTROPY_STEPS:
+        if max(lately) < before.entropy_low:
+            found.append(Tripwire.ENTROPY_COLLAPSE)
+        if min(lately) > before.entropy_high:
+            found.append(Tripwire.ENTROPY_ERUPTION)
+    if kl_cap is not None and now.learner.get(KL, 0.0) > kl_cap:
+        found.append(Tripwire.KL_OVER_CAP)
+    if now.deadlock is not None and now.deadlock > before.deadlock:
+        found.append(Tripwire.DEADLOCK)
+    return tuple(found)
+
+
+def culprit(step: int, last: LastRevision) -> int | None:
+    """Return the revision to go back from, or None if the last one cannot have done it.
+
+    Args:
+        step: The step at which a wire tripped.
+        last: The newest revision; the launch, number 0, has nothing before it.
+    """
+    if last.number == 0 or step < last.first_step:
+        return None
+    return last.number if step - last.first_step < last.lag + ANSWERABLE_STEPS else None
+
+
+def _finite(steps: Sequence[Vitals], name: str) -> list[float]:
+    numbers = (vitals.learner.get(name, math.nan) for vitals in steps)
+    return [number for number in numbers if math.isfinite(number)]
