@@ -26,6 +26,7 @@ from trainer.policy.local import LocalSampler
 from trainer.policy.local_chat import LocalChatModel
 from trainer.policy.sampler import Sampler
 from trainer.policy.warmstart import Demonstration
+from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.ppo.weights import put_back, read_tensors
@@ -231,6 +232,9 @@ def make_scene(
         temperature=config.learner.temperature,
         clock=time.monotonic,
         greedy=greedy,
+        placeholder=config.learner.infopo.placeholder
+        if ESTIMATORS[config.learner.credit].needs_masked_feedback
+        else None,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainer.ppo.config_check import check_config
+from trainer.ppo.config_check import check_config, group_faults
 from trainer.recipe import ModelSize, PolicyConfig, RunConfig, UsersConfig
 from trainer.users.endpoint import EndpointModel
 from trainer.worlds import catalog
@@ -29,6 +29,7 @@ def faults(config: RunConfig) -> Iterator[str]:
     yield from _policy(config.policy, config.rollout.context_tokens)
     yield from _players(config)
     yield from _users(config.users)
+    yield from group_faults(config.learner, group_size=config.rollout.group_size)
     try:
         check_config(config.learner)
     except ValueError as error:

@@ -4,7 +4,7 @@ Padding stands on the right, so a causal model never lets it touch a real token 
 mask is needed; positions are explicit and count from 0 in every row. Tokens after a row's last
 action are cut: nothing reads them. This module knows nothing about models or credit.
 
-Dimensions: B trajectories, T tokens of the longest row.
+Dimensions: B trajectories, T tokens of the longest row, S most segments of one row.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,6 +21,19 @@ from torch import Tensor
 from trainer.trajectory import Trajectory
 
 PAD_ID = 0
+
+
+class Reactions(NamedTuple):
+    """How users took the segments of a batch, each of shape (B, S)."""
+
+    polarity_BS: Tensor
+    """-1, 0 or +1; 0 where there was no reaction."""
+    heard_BS: Tensor
+    """True where a user's turn followed the segment."""
+    valid_BS: Tensor
+    """True where its label was usable."""
+    exists_BS: Tensor
+    """True where the policy wrote anything in the segment."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +54,9 @@ class PackedBatch:
     truncated_B: Tensor
     """True where a limit cut the episode, as its stop reason says."""
     group_ids_B: Tensor
+    reactions: Reactions
+    masked_feedback: tuple[tuple[tuple[int, ...], ...], ...]
+    """By row and agent turn; a row may have none (see `Trajectory.masked_feedback`)."""
 
     @property
     def num_actions(self) -> int:
@@ -84,7 +101,29 @@ def pack(trajectories: Sequence[Trajectory], *, device: str = "cpu") -> PackedBa
         lengths_B=lengths,
         truncated_B=torch.tensor([t.stop.truncated for t in trajectories], device=device),
         group_ids_B=torch.tensor([groups[t.group_id] for t in trajectories], device=device),
+        reactions=_reactions(trajectories, device),
+        masked_feedback=tuple(t.masked_feedback for t in trajectories),
     )
+
+
+def _reactions(trajectories: Sequence[Trajectory], device: str) -> Reactions:
+    """Lay out the reactions of every row, one column a segment."""
+    segments = max(max(t.segment_ids) + 1 for t in trajectories)
+    shape = (len(trajectories), segments)
+    polarity_BS = torch.zeros(shape, dtype=torch.int64)
+    heard_BS, valid_BS, exists_BS = (torch.zeros(shape, dtype=torch.bool) for _ in range(3))
+    for row, trajectory in enumerate(trajectories):
+        written = {
+            s
+            for s, acts in zip(trajectory.segment_ids, trajectory.action_mask, strict=True)
+            if acts
+        }
+        exists_BS[row, sorted(written)] = True
+        for segment, reaction in enumerate(trajectory.reactions):
+            polarity_BS[row, segment] = reaction.polarity
+            heard_BS[row, segment] = True
+            valid_BS[row, segment] = reaction.valid
+    return Reactions(*(part.to(device) for part in (polarity_BS, heard_BS, valid_BS, exists_BS)))
 
 
 def micro_batches(lengths: Sequence[int], *, max_tokens: int) -> list[list[int]]:
@@ -142,6 +181,12 @@ def _check(trajectory: Trajectory) -> None:
             )
     if not any(trajectory.action_mask):
         raise ValueError(f"{name} holds no action token; drop it from the batch and count it")
+    answered, segments = len(trajectory.reactions), max(trajectory.segment_ids) + 1
+    if answered > segments:
+        raise ValueError(
+            f"{name} has {answered} reactions for {segments} segments; a reply can only answer "
+            "what the policy wrote"
+        )
     if trajectory.action_mask[0]:
         raise ValueError(f"{name} starts with an action; the policy needs a prompt to act on")
     for place, acts in enumerate(trajectory.action_mask):

@@ -10,57 +10,21 @@ Dimensions: B trajectories, T tokens.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from trainer.ppo.advantages import Advantages, Discount, token_level
 from trainer.ppo.bilevel import bilevel
+from trainer.ppo.estimator import Credit, CreditBatch, Estimator
+from trainer.ppo.faca import estimate_faca
+from trainer.ppo.grpo import estimate_grpo
+from trainer.ppo.infopo import estimate_infopo
 from trainer.ppo.learner import LearnConfig, LearnSettings
 from trainer.ppo.turn_level import turn_level
+from trainer.ppo.userrl import estimate_userrl
 
-
-@dataclass(frozen=True)
-class CreditBatch:
-    """What an estimator may look at; all tensors are constants."""
-
-    rewards_BT: Tensor
-    """The world's rewards, nonzero on action tokens only."""
-    kl_rewards_BT: Tensor
-    """Minus the penalty for leaving the reference policy; 0 where there is none."""
-    action_mask_BT: Tensor
-    turn_ids_BT: Tensor
-    """Agent turn of each action token, nondecreasing; -1 elsewhere."""
-    segment_ids_BT: Tensor
-    """Segment between two user turns of each action token; -1 elsewhere."""
-    group_ids_B: Tensor
-    """Equal for rollouts of one task in one step, counted from 0."""
-    values_BT: Tensor | None
-    """The critic's estimate of the state before each token; None for a method without critic."""
-    bootstrap_B: Tensor | None
-    """Value after the last action of a truncated row, 0 for a terminated one."""
-
-
-@dataclass(frozen=True)
-class Credit:
-    """What an estimator found."""
-
-    advantages_BT: Tensor
-    """Per action token, in the units of reward unless the method normalises; 0 elsewhere."""
-    returns_BT: Tensor
-    """The critic's targets, in the units of reward; 0 elsewhere."""
-    diagnostics: Mapping[str, float] = field(default_factory=dict)
-    """The method's own numbers; the update reports them under `credit_<name>`."""
-
-
-@dataclass(frozen=True)
-class Estimator:
-    """One method of credit."""
-
-    estimate: Callable[[CreditBatch, LearnSettings, LearnConfig], Credit]
-    needs_critic: bool
-    """Whether `values_BT` must be there, and a critic be trained."""
+__all__ = ["ESTIMATORS", "UNITS", "Credit", "CreditBatch", "Estimator", "estimate_gae"]
 
 
 UNITS: Mapping[str, Callable[..., Advantages]] = {
@@ -108,6 +72,12 @@ def estimate_gae(batch: CreditBatch, settings: LearnSettings, config: LearnConfi
 
 ESTIMATORS: Mapping[str, Estimator] = {
     "gae": Estimator(estimate_gae, needs_critic=True),
+    "grpo": Estimator(estimate_grpo, needs_critic=False, needs_groups=True),
+    "faca": Estimator(estimate_faca, needs_critic=False, needs_groups=True),
+    "userrl": Estimator(estimate_userrl, needs_critic=False, needs_groups=True),
+    "infopo": Estimator(
+        estimate_infopo, needs_critic=False, needs_groups=True, needs_masked_feedback=True
+    ),
 }
 
 

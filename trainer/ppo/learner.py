@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from trainer.ppo.credit_options import FacaOptions, InfoPOOptions, UserRLOptions
 from trainer.trajectory import Trajectory
 
 
@@ -43,6 +44,7 @@ class LearnConfig:
     """Discount between turns, for `bilevel` alone; never shared with the token discount."""
     bootstrap_truncated: bool = True
     whiten: bool = True
+    """For methods with a critic; those that compare within groups have a scale of their own."""
     dual_clip: float = 3.0
     value_clip: float | None = 0.2
     kl_mode: str = "reward"
@@ -64,6 +66,11 @@ class LearnConfig:
     weight_decay: float = 0.01
     tis_cap: float | None = 2.0
     """Cap of the sampler-to-learner importance weight; None turns the correction off."""
+    group_ddof: int = 1
+    """1: sample deviation within a group, as in verl; 0: population deviation."""
+    faca: FacaOptions = FacaOptions()
+    userrl: UserRLOptions = UserRLOptions()
+    infopo: InfoPOOptions = InfoPOOptions()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from trainer.ppo import kl
 from trainer.ppo.batch import PackedBatch
-from trainer.ppo.credit import Credit, CreditBatch
+from trainer.ppo.credit import ESTIMATORS, Credit, CreditBatch
 from trainer.ppo.importance import truncated_weights
 from trainer.ppo.learner import LearnConfig, LearnSettings
 from trainer.ppo.scoring import Scores
@@ -68,13 +68,31 @@ class Lessons:
 
 
 def credit_batch(
-    batch: PackedBatch, scores: Scores, settings: LearnSettings, config: LearnConfig
+    batch: PackedBatch,
+    scores: Scores,
+    settings: LearnSettings,
+    config: LearnConfig,
+    *,
+    seed: int = 0,
 ) -> CreditBatch:
-    """Gather what an estimator may look at; the KL penalty lies on action tokens alone."""
+    """Gather what an estimator may look at; the KL penalty lies on action tokens alone.
+
+    Args:
+        batch: Packed trajectories.
+        scores: What the models think of them.
+        settings: `kl_coeff` is live.
+        config: `kl_mode` holds for the run.
+        seed: For methods that draw; another one at every update.
+    """
     kl_rewards_BT = torch.zeros_like(scores.old_logprobs_BT)
     if scores.reference_logprobs_BT is not None and config.kl_mode == "reward":
         drift_BT = kl.k1(scores.old_logprobs_BT, scores.reference_logprobs_BT)
         kl_rewards_BT = torch.where(batch.action_mask_BT, -settings.kl_coeff * drift_BT, 0.0)
+    gains_BT = informed_BT = None
+    if scores.counterfactual is not None:
+        informed_BT = scores.counterfactual.scored_BT
+        gaps_BT = scores.old_logprobs_BT - scores.counterfactual.logprobs_BT
+        gains_BT = torch.where(informed_BT, gaps_BT, 0.0)
     return CreditBatch(
         rewards_BT=batch.rewards_BT.to(kl_rewards_BT.dtype),
         kl_rewards_BT=kl_rewards_BT,
@@ -84,6 +102,10 @@ def credit_batch(
         group_ids_B=batch.group_ids_B,
         values_BT=scores.values_BT,
         bootstrap_B=scores.bootstrap_B,
+        reactions=batch.reactions,
+        logprob_gains_BT=gains_BT,
+        informed_BT=informed_BT,
+        seed=seed,
     )
 
 
@@ -92,7 +114,7 @@ def lessons_from(
 ) -> Lessons:
     """Turn credit into the constants of the loss."""
     advantages_BT = credit.advantages_BT
-    if config.whiten:
+    if config.whiten and not ESTIMATORS[config.credit].needs_groups:
         advantages_BT = whiten(advantages_BT, batch.action_mask_BT)
     return Lessons(
         ids_BT=batch.ids_BT,

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from trainer.ppo.batch import PackedBatch, micro_batches
+from trainer.ppo.counterfactual import Counterfactual, without_feedback
 from trainer.ppo.critic import Critic, bootstrap_values, values_before
 from trainer.ppo.forward import score_actions
 
@@ -35,6 +36,8 @@ class Scores:
     """The critic's estimate of the state before each token."""
     bootstrap_B: Tensor | None
     """Value after the last action of a truncated row, else 0."""
+    counterfactual: Counterfactual | None = None
+    """The actions without the feedback before them; None where nobody asked."""
 
 
 @torch.no_grad()
@@ -47,6 +50,7 @@ def score(
     temperature: float,
     bootstrap_truncated: bool,
     max_tokens: int,
+    masked_feedback: bool = False,
 ) -> Scores:
     """Score every action token of a batch.
 
@@ -59,8 +63,10 @@ def score(
         bootstrap_truncated: Whether a cut episode is worth what the critic expects after it,
             rather than 0.
         max_tokens: Padded tokens of one forward pass; it does not change the result.
+        masked_feedback: Whether the actions are scored without the feedback before them too.
 
     Raises:
+        ValueError: if masked feedback is asked for and the trajectories hold none.
         FloatingPointError: if a model gives a number that is not finite.
     """
     logprobs_BT = torch.zeros_like(batch.rollout_logprobs_BT, dtype=_precision(actor))
@@ -88,7 +94,12 @@ def score(
         bootstrap_B = bootstrap_values(
             outputs_BT, lengths_B, batch.truncated_B & bootstrap_truncated
         )
-    scores = Scores(logprobs_BT, entropies_BT, reference_BT, values_BT, bootstrap_B)
+    counterfactual = None
+    if masked_feedback:
+        counterfactual = without_feedback(
+            batch, actor, temperature=temperature, max_tokens=max_tokens
+        )
+    scores = Scores(logprobs_BT, entropies_BT, reference_BT, values_BT, bootstrap_B, counterfactual)
     _check_finite(scores)
     return scores
 
@@ -106,7 +117,7 @@ def _precision(model: torch.nn.Module) -> torch.dtype:
 def _check_finite(scores: Scores) -> None:
     """Stop before a broken number reaches a gradient."""
     for name, values in vars(scores).items():
-        if values is not None and not bool(values.isfinite().all()):
+        if isinstance(values, Tensor) and not bool(values.isfinite().all()):
             raise FloatingPointError(
                 f"scoring the batch gave {name.removesuffix('_BT').removesuffix('_B')} that are "
                 "not finite; the weights are as they were, go back to the last good checkpoint"

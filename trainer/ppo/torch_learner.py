@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from trainer import seeds
 from trainer.ppo.batch import pack
 from trainer.ppo.config_check import check_config
 from trainer.ppo.credit import ESTIMATORS
@@ -133,10 +134,11 @@ class TorchLearner:
             temperature=self.config.temperature,
             bootstrap_truncated=self.config.bootstrap_truncated,
             max_tokens=self.config.micro_batch_tokens,
+            masked_feedback=self._estimator.needs_masked_feedback,
         )
-        credit = self._estimator.estimate(
-            credit_batch(batch, scores, settings, self.config), settings, self.config
-        )
+        seed = seeds.derive(self._seed, "credit", self._version)
+        evidence = credit_batch(batch, scores, settings, self.config, seed=seed)
+        credit = self._estimator.estimate(evidence, settings, self.config)
         lessons = lessons_from(batch, scores, credit, self.config)
         report = batch_metrics(batch, scores, credit, lessons, tis_cap=self.config.tis_cap)
         report["staleness_max"] = float(self._version - min(t.policy_version for t in trajectories))
