@@ -7,7 +7,6 @@ argument that cannot be used (nothing was written). This module only reads argum
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +17,7 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.findings import Refused
-from trainer import assembly, launch, recipe_file, resume, session, show
+from trainer import assembly, demo, launch, recipe_file, resume, session, show, study
 from trainer.bench.command import bench
 from trainer.checkpoint import CheckpointError
 from trainer.evaluation import EvaluationError
@@ -139,6 +138,30 @@ def show_episodes(
     show.show(Console(), found)
 
 
+@app.command(name="demo")
+def run_demo(sets: Sets = None, runs: Path = launch.RUNS) -> None:
+    """Train a small policy from nothing while a script edits one of its knobs; minutes."""
+    console = Console()
+    ending = demo.run(console, runs=runs, overrides=sets or [])
+    raise typer.Exit(1 if ending is Ending.FAILED else 0)
+
+
+@app.command(name="study")
+def run_study(
+    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 3,
+    sets: Sets = None,
+    runs: Path = launch.RUNS,
+    publish: Annotated[
+        list[Path] | None, typer.Option(help="Documents whose study block is rewritten.")
+    ] = None,
+) -> None:
+    """Train the demo's recipe over seeds and put start and end to the pinned evaluation."""
+    console = Console()
+    cells = study.run(console, runs=runs, num_seeds=seeds, overrides=sets or [])
+    print(study.markdown(cells))
+    study.publish(cells, publish or [])
+
+
 @app.command()
 def recipes() -> None:
     """List the built-in recipes."""
@@ -156,10 +179,6 @@ def _leave(ending: Ending, console: Console, root: Path) -> None:
 
 def main() -> None:
     """Run the command line; every expected fault is one message and an exit code."""
-    # Two spinning threads on a shared machine are slower than one (docs/architecture.md).
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     assembly.quiet()
     try:
         app()

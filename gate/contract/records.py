@@ -24,8 +24,6 @@ def told(sentence: str, *, unit: str = "", clock: bool = False, default: Any = M
     metadata = {"sentence": sentence, "unit": unit, "clock": clock}
     if default is MISSING:
         return field(metadata=metadata)
-    if isinstance(default, (dict, list)):
-        return field(metadata=metadata, default_factory=type(default))
     return field(metadata=metadata, default=default)
 
 

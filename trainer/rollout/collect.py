@@ -32,11 +32,17 @@ from trainer.worlds.seam import Opening, StepResult, Verdict
 class Chat(Protocol):
     """What a rollout needs of a chat format (see `trainer.policy.chat.ChatFormat`)."""
 
-    def open(self, system: str, user: str) -> list[int]: ...  # noqa: D102
+    def open(self, system: str, user: str) -> list[int]:
+        """Return the prompt's tokens, the agent's first header included."""
+        ...
 
-    def extend(self, messages: Sequence[tuple[Speaker, str]], *, ended: bool) -> list[int]: ...  # noqa: D102
+    def extend(self, messages: Sequence[tuple[Speaker, str]], *, ended: bool) -> list[int]:
+        """Return what stands between two turns of the agent; `ended` if it sampled its end."""
+        ...
 
-    def decode(self, ids: Sequence[int]) -> str: ...  # noqa: D102
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of sampled tokens, special ones left out."""
+        ...
 
 
 @dataclass(frozen=True)

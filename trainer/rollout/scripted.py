@@ -8,18 +8,18 @@ is judged. This module knows nothing about models; exceptions of world or player
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from trainer import seeds
 from trainer.episode import Episode, Outcome, StopReason, Voice
-from trainer.message import Action, Choice, Reply, read_action
+from trainer.message import Choice, Reply, read_action
 from trainer.rollout.dialogue import Dialogue, opening_turns, visible_to_user
 from trainer.rollout.reward import RewardScheme
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
 from trainer.users.seam import UserEngine, UserFailure, UserRequest
 from trainer.worlds.player import Player
-from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.seam import Env
 
 MAX_MALFORMED = 3
 """Unreadable actions in a row that end an episode, as in a rollout."""
@@ -27,23 +27,11 @@ MAX_MALFORMED = 3
 _TASK_REWARD_ONLY = RewardScheme()
 
 
-class World(Protocol):
-    """What playing needs of a world; `trainer.worlds.seam.Env` is one."""
-
-    def start(self) -> Opening: ...  # noqa: D102
-
-    def act(self, action: Action) -> StepResult: ...  # noqa: D102
-
-    def hear(self, reply: Reply) -> StepResult: ...  # noqa: D102
-
-    def verdict(self) -> Verdict: ...  # noqa: D102
-
-
 def play(
     task: Task,
     player: Player,
     *,
-    env: World,
+    env: Env,
     user: UserEngine,
     user_settings: Mapping[str, Any],
     max_steps: int,
@@ -110,7 +98,7 @@ def _begin(
 def _take_turn(
     dialogue: Dialogue,
     player: Player,
-    env: World,
+    env: Env,
     user: UserEngine,
     user_settings: Mapping[str, Any],
 ) -> None:
@@ -133,7 +121,7 @@ def _take_turn(
 def _ask_user(
     dialogue: Dialogue,
     message: str,
-    env: World,
+    env: Env,
     user: UserEngine,
     user_settings: Mapping[str, Any],
 ) -> None:

@@ -1,0 +1,118 @@
+"""The demo: a run from nothing to a finished policy, with one knob changed by hand on the way.
+
+A second process plays the person: it waits for a step and saves one knob file in place, as an
+editor would. What is printed at the end comes from the run's records alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from gate.contract import files, ledger
+from gate.contract.paths import RunPaths
+from trainer import launch, progress, recipe_file, session
+from trainer.loop import Ending
+
+EDIT_AFTER_STEP = 30
+KNOB, BEFORE, AFTER = "user_strategy_mix", "1.0", "0.7"
+WINDOW = 10
+"""Steps over which a mean of the curve is taken."""
+POLL_S = 0.2
+PATIENCE_S = 1800.0
+
+
+def run(console: Console, *, runs: Path, overrides: Sequence[str] = ()) -> Ending:
+    """Train the demo's recipe while a second process edits a knob; print what to look at.
+
+    Args:
+        console: Where to print.
+        runs: Folder that holds the runs.
+        overrides: `a.b=value` over the recipe.
+    """
+    config = recipe_file.load("demo", overrides)
+    planned = launch.plan(config, run_id=session.new_id(config.name), runs=runs)
+    console.print(
+        f"[bold]{planned.root}[/]: PPO from nothing; at step {EDIT_AFTER_STEP} a script saves "
+        f"{KNOB}: {AFTER} into its knobs/user.yaml, as a person would"
+    )
+    command = [sys.executable, "-m", "trainer.demo", str(planned.root), str(EDIT_AFTER_STEP)]
+    with subprocess.Popen(command) as editor:
+        try:
+            ending = session.start(planned, console)
+        finally:
+            editor.terminate()
+    tell(console, RunPaths(planned.root))
+    return ending
+
+
+def tell(console: Console, paths: RunPaths) -> None:
+    """Print a finished run: its curve, the knob and what it did, and where to look."""
+    records = files.read_lines(paths.steps).records
+    curve = [float(record["success"] or 0.0) for record in records]
+    console.print(f"\nsuccess by step  {progress.sparkline(curve)}", highlight=False)
+    console.print(
+        f"first {WINDOW} steps {_mean(curve[:WINDOW]):.2f}, last {WINDOW} steps "
+        f"{_mean(curve[-WINDOW:]):.2f}; by user in the last {WINDOW}: {_arms(records[-WINDOW:])}",
+        highlight=False,
+    )
+    for revision in ledger.revisions(paths.ledger)[1:]:
+        changes = ", ".join(f"{one.path} {one.old} -> {one.new}" for one in revision.changes)
+        console.print(
+            f"revision {revision.number}, in force since step {revision.step}: {changes} "
+            f"(by {revision.author.value})",
+            highlight=False,
+        )
+    console.print(
+        f"\nlook at  eau show {paths.root} --failed\n"
+        f"         {paths.steps}\n"
+        f"         {paths.ledger}\n"
+        f"         eau evaluate {paths.root}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def edit_as_a_person(paths: RunPaths, after_step: int) -> bool:
+    """Wait for a step and save the knob file with one value changed; False if the run ended.
+
+    The file is written in place, as an editor does; nothing here uses the gate's own tools.
+    """
+    ends = time.monotonic() + PATIENCE_S
+    while time.monotonic() < ends:
+        if len(files.read_lines(paths.steps).records) >= after_step:
+            path = paths.knob_file("user")
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace(f"{KNOB}: {BEFORE}", f"{KNOB}: {AFTER}"), encoding="utf-8")
+            return True
+        time.sleep(POLL_S)
+    return False
+
+
+def _arms(records: Sequence[Mapping[str, Any]]) -> str:
+    arms = sorted({arm for record in records for arm in record["success_by_arm"]})
+    told: list[str] = []
+    for arm in arms:
+        pairs = [
+            (record["success_by_arm"][arm], record["episodes_by_arm"][arm])
+            for record in records
+            if arm in record["success_by_arm"]
+        ]
+        count = sum(number for _, number in pairs)
+        share = sum(value * number for value, number in pairs) / max(count, 1)
+        told.append(f"{arm} {share:.2f} ({count} episodes)")
+    return ", ".join(told)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / max(len(values), 1)
+
+
+if __name__ == "__main__":
+    edit_as_a_person(RunPaths(Path(sys.argv[1])), int(sys.argv[2]))
