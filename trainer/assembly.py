@@ -140,6 +140,7 @@ def make_learner(
         reference: Keep a copy of the first policy, for the distance to it and its penalty.
         origin: The checkpoint that holds the first policy; None where `policy` is that.
     """
+    torch.set_num_threads(config.threads)
     first = _first_policy(policy, origin) if reference else None
     learner = TorchLearner(
         policy.model,
@@ -240,7 +241,7 @@ def make_scene(
 
 def make_worlds(config: RunConfig, world_root: Path) -> WorldHost:
     """Return the host of the worlds' processes; its owner shuts it down."""
-    return WorldHost({world: world_root / world for world in config.worlds})
+    return WorldHost({world: world_root / world for world in config.worlds}, ahead=True)
 
 
 def _directory(config: PolicyConfig) -> Path:
