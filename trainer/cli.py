@@ -17,9 +17,10 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.findings import Refused
-from trainer import assembly, demo, launch, recipe_file, resume, session, show, study
+from trainer import assembly, demo, documents, launch, recipe_file, resume, session, show, study
 from trainer.bench.command import bench
 from trainer.checkpoint import CheckpointError
+from trainer.documents import DocumentError
 from trainer.evaluation import EvaluationError
 from trainer.loop import Ending
 from trainer.users.rule_file import RuleFileError
@@ -33,6 +34,7 @@ UNUSABLE = (
     EvaluationError,
     Refused,
     RuleFileError,
+    DocumentError,
 )
 
 app = typer.Typer(
@@ -167,6 +169,17 @@ def recipes() -> None:
     """List the built-in recipes."""
     for name in recipe_file.names():
         print(name)
+
+
+@app.command(name="docs")
+def make_docs(
+    check: Annotated[bool, typer.Option("--check", help="Only tell; exit 1 if any.")] = False,
+) -> None:
+    """Write the generated documents anew, or tell which do not say what the code says."""
+    found = documents.stale() if check else documents.rewrite()
+    for path in found:
+        print(f"{'stale' if check else 'written'}: {path}")
+    raise typer.Exit(1 if check and found else 0)
 
 
 app.command()(bench)
