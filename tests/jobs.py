@@ -22,7 +22,7 @@ from gate.contract.paths import RunPaths
 from gate.contract.records import StepRecord
 from gate.guard import KnobStatus
 from tests import live_run
-from trainer import cli, launch, recipe_file, session
+from trainer import cli, evaluation, launch, recipe_file, session
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
 
@@ -131,10 +131,11 @@ def resume(root: str, **plan: Any) -> int:
     return _code(session.resume(RunPaths(Path(root)), _console(), adjust=partial(_adjust, plan)))
 
 
-def evaluate(root: str, limit: int) -> int:
+def evaluate(root: str, limit: int, place: str) -> int:
     """Evaluate a run and print where the result lies."""
-    _, place = session.evaluate(RunPaths(Path(root)), limit=limit)
-    print(place)
+    os.environ[evaluation.ROOT_VARIABLE] = place
+    _, result = session.evaluate(RunPaths(Path(root)), limit=limit)
+    print(result)
     return 0
 
 
