@@ -42,7 +42,7 @@ demo: $(INSTALLED) ## Train a small agent, change a knob while it runs (five min
 	$(PY) -m trainer demo
 
 study: $(INSTALLED) ## Repeat the demo over three seeds, with pinned evaluation
-	$(PY) -m trainer study
+	$(PY) -m trainer study --publish docs/results.md --publish README.md
 
 test: $(INSTALLED) ## Run the tests (no GPU, no network)
 	$(PY) -m pytest

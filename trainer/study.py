@@ -18,10 +18,13 @@ from gate.contract import files
 from gate.contract.paths import RunPaths
 from trainer import documents, launch, progress, recipe_file, session
 from trainer.evaluation import EvaluationResult
+from trainer.figure import curves_svg
 
 RECIPE = "demo"
 REPEATS = 2
 BLOCK = "study"
+FIGURE = Path("figures") / "study.svg"
+"""Place of the learning curves, beside the first document."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +88,20 @@ def markdown(cells: Sequence[Cell]) -> str:
 
 
 def publish(cells: Sequence[Cell], pages: Sequence[Path]) -> None:
-    """Write the study's block into documents that have a place for it."""
+    """Write the study's table into the documents given, and its figure beside the first.
+
+    Raises:
+        DocumentError: if a document has no place for the study's block.
+    """
     for page in pages:
-        documents.replace_block(page, BLOCK, markdown(cells))
+        if not documents.replace_block(page, BLOCK, markdown(cells)):
+            raise documents.DocumentError(f"{page} has no block named {BLOCK}; add its markers")
+    for page in pages[:1]:
+        target = page.parent / FIGURE
+        target.parent.mkdir(exist_ok=True)
+        curves = {f"seed {cell.seed}": cell.curve for cell in cells}
+        svg = curves_svg(curves, title="Training success by step, recipe demo, no edits")
+        files.write_whole(target, svg.encode())
 
 
 def _evaluated(paths: RunPaths, seed: int) -> Cell:
