@@ -22,7 +22,7 @@ from trainer.worlds import wire
 from trainer.worlds.calls import Call, Fault, Result, fault
 from trainer.worlds.limits import Limits
 from trainer.worlds.line import EpisodeLine
-from trainer.worlds.process import News, WorldProcess
+from trainer.worlds.process import News, Spare, WorldProcess
 
 _POST_MORTEM_S = 0.2
 """How long to wait for the word on how a process ended; the fault is certain by then."""
@@ -40,6 +40,7 @@ class WorldHost:
         folders: Mapping[str, Path],
         *,
         limits: Limits | None = None,
+        ahead: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Remember where the worlds are; nothing starts yet.
@@ -47,10 +48,13 @@ class WorldHost:
         Args:
             folders: The folder of each world, by the name that tasks give it.
             limits: What each world may use.
+            ahead: Whether the close of a step's last episode begins as many processes as the step
+                had episodes, so that they are there, idle, when the next step opens its own.
             clock: Seconds since any fixed point.
         """
         self._folders = dict(folders)
         self._limits = limits or Limits()
+        self._ahead = ahead
         self._clock = clock
         self._lines: dict[str, EpisodeLine] = {}
         self._opening: dict[tuple[str, int], EpisodeLine] = {}
@@ -83,9 +87,13 @@ class WorldHost:
         line = EpisodeLine(process, begin)
         self._lines[key] = line
         if not line.over:
-            self._serial += 1
-            self._opening[process.world, self._serial] = line
-            process.order({"fork": self._serial})
+            process.episodes += 1
+            serial = next(iter(process.spares), None) or self._fork(process)
+            spare = process.spares.pop(serial, None)
+            if spare is None:
+                self._opening[process.world, serial] = line
+            else:
+                line.connect(spare.line, spare.pid)
 
     def call(self, calls: Mapping[str, Call], *, deadline_s: float) -> dict[str, Result]:
         """Ask many episodes at once; one result per key, in the order of `calls`.
@@ -118,7 +126,7 @@ class WorldHost:
             if line is not None:
                 line.close()
                 if not self._lines:
-                    self._period += 1
+                    self._end_step()
 
     def replace(self, folders: Mapping[str, Path]) -> None:
         """Go over to other folders, as for a new revision; the old processes end.
@@ -142,6 +150,20 @@ class WorldHost:
 
     def __exit__(self, *_: object) -> None:
         self.shutdown()
+
+    def _fork(self, process: WorldProcess) -> int:
+        """Order a process for one episode; returns the number under which it will be told."""
+        self._serial += 1
+        process.order({"fork": self._serial})
+        return self._serial
+
+    def _end_step(self) -> None:
+        """All episodes are closed; processes for as many begin now where that is wanted."""
+        self._period += 1
+        for process in self._up():
+            wanted = process.episodes - len(process.spares) if self._ahead else 0
+            process.spares |= dict.fromkeys(self._fork(process) for _ in range(wanted))
+            process.episodes = 0
 
     def _up(self) -> list[WorldProcess]:
         return [process for process in self._processes.values() if process.fault is None]
@@ -236,6 +258,8 @@ class WorldHost:
             line = self._opening.pop((process.world, content["forked"]), None)
             if news.line is not None and line is not None:
                 line.connect(news.line, content["pid"])
+            elif news.line is not None and content["forked"] in process.spares:
+                process.spares[content["forked"]] = Spare(news.line, content["pid"])
             elif news.line is not None:
                 news.line.close()
         else:

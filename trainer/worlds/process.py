@@ -43,6 +43,14 @@ class News(NamedTuple):
     """The trainer's end of a new episode."""
 
 
+class Spare(NamedTuple):
+    """A process that waits for its episode."""
+
+    line: socket.socket
+    """The trainer's end of it."""
+    pid: int
+
+
 class WorldProcess:
     """A world's keeper and zygote, seen from the trainer."""
 
@@ -65,6 +73,10 @@ class WorldProcess:
         """False when the world can reach the network, None as long as that is not known."""
         self.dying: dict[int, EpisodeLine] = {}
         """Episodes that died, by process id, until the zygote has told how."""
+        self.episodes = 0
+        """Episodes opened since the last step boundary."""
+        self.spares: dict[int, Spare | None] = {}
+        """Processes begun ahead, by number; None until the zygote has told of them."""
         self._unsent: deque[bytes] = deque()
         self._scratch = Path(tempfile.mkdtemp(prefix="eau-world-"))
         self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -143,9 +155,13 @@ class WorldProcess:
         self.let_go()
 
     def let_go(self) -> None:
-        """Close both sockets: the keeper ends everything once its lifeline is closed."""
+        """Close all sockets: the keeper ends everything once its lifeline is closed."""
         self.control.close()
         self._lifeline.close()
+        for spare in self.spares.values():
+            if spare is not None:
+                spare.line.close()
+        self.spares.clear()
         self._unsent.clear()
 
     def wait_gone(self) -> None:
