@@ -1,0 +1,93 @@
+"""Tripwires see a run breaking, not one that goes on as it was, and blame what can have done it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from gate.effects import tripwires
+from gate.effects.tripwires import LastRevision, Tripwire, Vitals
+
+
+def steps(
+    entropy: list[float], *, first: int = 1, deadlock: float | None = 0.05, **learner: float
+) -> list[Vitals]:
+    return [
+        Vitals(first + index, {"entropy": value, "actor_grad_norm": 1.0, **learner}, deadlock)
+        for index, value in enumerate(entropy)
+    ]
+
+
+CALM = tripwires.calm(steps([1.0] * 30))
+
+
+def test_a_calm_run_trips_nothing() -> None:
+    assert tripwires.tripped(steps([1.1, 0.9, 1.0]), CALM, kl_cap=0.5) == ()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_number_that_is_none_trips_at_once(value: float) -> None:
+    assert tripwires.tripped(steps([1.0], kl=value), CALM) == (Tripwire.NOT_FINITE,)
+
+
+def test_a_gradient_burst_is_ten_times_the_median() -> None:
+    assert tripwires.tripped(steps([1.0], actor_grad_norm=10.0), CALM) == ()
+    burst = tripwires.tripped(steps([1.0], actor_grad_norm=10.1), CALM)
+    assert burst == (Tripwire.GRADIENT_BURST,)
+
+
+def test_entropy_must_be_out_for_three_steps() -> None:
+    assert tripwires.tripped(steps([0.4, 0.4]), CALM) == ()
+    assert tripwires.tripped(steps([0.6, 0.4, 0.4]), CALM) == ()
+    assert tripwires.tripped(steps([0.4, 0.4, 0.4]), CALM) == (Tripwire.ENTROPY_COLLAPSE,)
+    assert tripwires.tripped(steps([2.1, 2.1, 2.1]), CALM) == (Tripwire.ENTROPY_ERUPTION,)
+
+
+def test_cycles_of_entropy_that_the_baseline_had_are_no_alarm() -> None:
+    cycle = [math.exp(1.2 * math.sin(step / 4)) for step in range(60)]
+    before, after = steps(cycle[:30]), steps(cycle[30:], first=31)
+    calm = tripwires.calm(before)
+    assert max(cycle) / min(cycle) > 10
+    tripped = [tripwires.tripped(after[: end + 1], calm) for end in range(len(after))]
+    assert set(tripped) == {()}
+    assert tripwires.tripped(steps([0.1] * 3), calm) == (Tripwire.ENTROPY_COLLAPSE,)
+
+
+def test_kl_trips_at_its_cap_if_it_has_one() -> None:
+    assert tripwires.tripped(steps([1.0], kl=0.6), CALM, kl_cap=0.5) == (Tripwire.KL_OVER_CAP,)
+    assert tripwires.tripped(steps([1.0], kl=0.6), CALM) == ()
+
+
+def test_stalled_users_trip_above_a_fifth_of_the_episodes() -> None:
+    assert tripwires.tripped(steps([1.0], deadlock=0.20), CALM) == ()
+    assert tripwires.tripped(steps([1.0], deadlock=0.21), CALM) == (Tripwire.DEADLOCK,)
+
+
+def test_users_that_stalled_before_do_not_blame_the_repair() -> None:
+    stalled = tripwires.calm(steps([1.0] * 30, deadlock=0.41))
+    assert tripwires.tripped(steps([1.0], deadlock=0.35), stalled) == ()
+
+
+def test_without_a_baseline_only_what_is_wrong_by_itself_trips() -> None:
+    empty = tripwires.calm([])
+    found = tripwires.tripped(steps([9.0] * 3, deadlock=None, actor_grad_norm=1e6), empty)
+    assert found == ()
+    assert tripwires.tripped([Vitals(1, {"kl": math.nan})], empty) == (Tripwire.NOT_FINITE,)
+
+
+def test_several_wires_are_told_together() -> None:
+    found = tripwires.tripped(steps([1.0], deadlock=0.9, actor_grad_norm=100.0), CALM)
+    assert found == (Tripwire.GRADIENT_BURST, Tripwire.DEADLOCK)
+
+
+def test_the_last_revision_is_named_if_it_can_have_done_it() -> None:
+    last = LastRevision(number=7, first_step=100, lag=20)
+    assert tripwires.culprit(100, last) == 7
+    assert tripwires.culprit(129, last) == 7
+    assert tripwires.culprit(130, last) is None
+    assert tripwires.culprit(99, last) is None
+
+
+def test_the_launch_is_never_named() -> None:
+    assert tripwires.culprit(1, LastRevision(number=0, first_step=0, lag=0)) is None
