@@ -151,3 +151,17 @@ def test_random_signs_differ_from_update_to_update_and_follow_the_learners_seed(
 def test_more_reactions_than_segments_are_refused(trajectory):
     with pytest.raises(ValueError, match="has 3 reactions for 2 segments"):
         pack([trajectory(0, reactions=(Reaction(1),) * 3)])
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_a_learner_without_a_critic_goes_on_bit_for_bit_from_its_files(
+    learner, settings, trajectory, folder, name
+):
+    made = learner(credit=name, faca=FacaOptions(mode="random"))
+    made.step(group(trajectory), settings())
+    made.save(folder)
+    made.step(group(trajectory), settings())
+    again = learner(credit=name, seed=99, faca=FacaOptions(mode="random"))
+    again.load(folder)
+    again.step(group(trajectory), settings())
+    assert again.fingerprint() == made.fingerprint()
