@@ -8,17 +8,16 @@ Dimensions: B dialogues, T tokens of one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import torch
 from transformers import Qwen3ForCausalLM
 
-from trainer import seeds
+from trainer import recipe_file, seeds
 from trainer.episode import StopReason
 from trainer.policy.build import small_qwen3
 from trainer.policy.local import LocalSampler
 from trainer.policy.sampler import SampleRequest
-from trainer.recipe import ModelSize
 from trainer.trajectory import TokenStream, Trajectory
 
 
@@ -49,20 +48,10 @@ class Layout:
         return self.prompt + turn * (self.reply + self.observation)
 
 
-def demo_model(seed: int = 0) -> Qwen3ForCausalLM:
-    """Return a model of the size that the demo trains, with random weights."""
-    size = ModelSize()
-    return small_qwen3(
-        size.vocab_size,
-        hidden=size.hidden,
-        layers=size.layers,
-        heads=size.heads,
-        kv_heads=size.kv_heads,
-        head_dim=size.head_dim,
-        ffn=size.ffn,
-        max_positions=size.max_positions,
-        seed=seed,
-    )
+def demo_model() -> Qwen3ForCausalLM:
+    """Return a model of the size that the demo trains, with random weights and a longer context."""
+    size = asdict(replace(recipe_file.load("demo", []).policy.size, max_positions=2048))
+    return small_qwen3(size.pop("vocab_size"), seed=0, **size)
 
 
 def sampler_for(model: Qwen3ForCausalLM, layout: Layout) -> LocalSampler:

@@ -2,8 +2,9 @@
 
 The demo recipe is launched in a temporary folder, with its worlds in real processes and a shorter
 warm start, and takes a few real steps. Model arithmetic is what the sampler's decoding and the
-learner's scoring and learning take; everything else is overhead, by wall time, since the trainer
-waits for its worlds. Checkpoints count with their share of a step.
+learner's scoring and learning take; everything else is overhead. By wall time the trainer's waits
+for its worlds count, which neighbours stretch. The CPU time of the worlds' processes, which run
+beside the trainer where there is a second core, is told apart. Checkpoints count with their share.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rich.console import Console
 
 from trainer import launch, loop, recipe_file, session
 from trainer.bench.figures import Figure, at_most
-from trainer.bench.timing import Account, Spent, Watched, spend
+from trainer.bench.timing import Account, Spent, Watched, descendants_cpu_s, spend
 from trainer.loop import Run
 
 MODEL = "decode", "score and learn"
@@ -33,12 +34,13 @@ class Sizes:
     steps: int = 3
     """Steps that count; one before them does not."""
     dialogues: int = 32
-    warm_start_steps: int = 150
+    warm_start_steps: int = 100
+    """On pieces of dialogues, and as many on whole ones."""
     demonstrations: int = 300
 
 
 FULL = Sizes()
-QUICK = Sizes(steps=1, warm_start_steps=25, demonstrations=64)
+QUICK = Sizes(steps=1, warm_start_steps=20, demonstrations=64)
 
 
 def measure(sizes: Sizes) -> list[Figure]:
@@ -49,7 +51,7 @@ def measure(sizes: Sizes) -> list[Figure]:
             "demo",
             [
                 f"policy.warm_start.steps={sizes.warm_start_steps}",
-                "policy.warm_start.tokens_per_batch=1024",
+                f"policy.warm_start.piece_steps={sizes.warm_start_steps}",
                 f"policy.warm_start.episodes={sizes.demonstrations}",
                 f"rollout.dialogues_per_step={sizes.dialogues}",
                 f"total_steps={1 + sizes.steps}",
@@ -70,6 +72,8 @@ class Measured:
     seen: int = 0
     began: Spent = Spent(0.0, 0.0)
     whole: Spent = Spent(0.0, 0.0)
+    worlds_cpu_s: float = 0.0
+    """Of the worlds' processes; negative until the last step is done."""
 
     def attach(self, run: Run) -> None:
         """Put clocks on a run that is ready to train."""
@@ -81,9 +85,11 @@ class Measured:
         now = Spent(time.perf_counter(), time.process_time())
         if self.seen == 0:
             self.account.spent.clear()
-            self.began = now
+            self.worlds_cpu_s = -descendants_cpu_s()
+            self.began = Spent(time.perf_counter(), time.process_time())
         elif self.seen == self.steps:
             self.whole = Spent(now.wall_s - self.began.wall_s, now.cpu_s - self.began.cpu_s)
+            self.worlds_cpu_s += descendants_cpu_s()
             spent = dict(self.account.spent)
             saved = spend(lambda: loop.save(run))
             share = self.steps / run.config.checkpoint.every
@@ -105,6 +111,7 @@ class Measured:
             Figure("a step of the demo", wall / self.steps, "s", cpu_per_wall=cpu / wall),
             Figure("all but the model", _percent(wall - model_wall, wall), "%", at_most(10.0)),
             Figure("all but the model, trainer's CPU", _percent(cpu - model_cpu, cpu), "%"),
+            Figure("worlds' own CPU, beside the trainer's", _percent(self.worlds_cpu_s, cpu), "%"),
             *(
                 Figure(f"- {stage}", _percent(seconds, wall), "%")
                 for stage, seconds in sorted(parts.items(), key=lambda part: -part[1])

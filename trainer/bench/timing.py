@@ -7,10 +7,12 @@ that are compared take turns, ABAB, so that a slow minute falls on both.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -67,6 +69,24 @@ def median_ratio(over: Sequence[Spent], under: Sequence[Spent]) -> float:
 def cpu_per_wall(spent: Sequence[Spent]) -> float:
     """Return CPU seconds per second of wall time over all of them."""
     return sum(one.cpu_s for one in spent) / sum(one.wall_s for one in spent)
+
+
+def descendants_cpu_s() -> float:
+    """Return the CPU seconds of this process's living descendants and of what they waited for."""
+    used: dict[int, int] = {}
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            # The name before the last bracket may hold anything.
+            numbers = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended while we looked
+        used[int(folder.name)] = sum(map(int, numbers[11:15]))
+        children.setdefault(int(numbers[1]), []).append(int(folder.name))
+    family = children.get(os.getpid(), [])
+    for pid in family:
+        family += children.get(pid, [])
+    return sum(used[pid] for pid in family) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
