@@ -70,8 +70,9 @@ format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-bench: $(INSTALLED) ## Measure, as ratios within one run
+bench: $(INSTALLED) ## Measure, as ratios within one run; judge simulated runs
 	$(PY) -m trainer bench
+	$(PY) -m gate.effects
 
 docs: $(INSTALLED) ## Rewrite the generated blocks of docs/
 	$(PY) -m trainer docs

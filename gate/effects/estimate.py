@@ -32,7 +32,9 @@ def before_after(before: Sequence[float], after: Sequence[float], measured: Nois
     """
     se = noise.se_before_after(measured.long_run_sd, before=len(before), after=len(after))
     difference = statistics.fmean(after) - statistics.fmean(before)
-    return Effect.of(difference, se, steps=len(after), freedom=_freedom(measured.steps, spent=2))
+    return Effect.of(
+        difference, se, steps=len(after), freedom=_freedom(measured.effective_steps, spent=2)
+    )
 
 
 def reversal(
@@ -48,7 +50,9 @@ def reversal(
     """
     difference = statistics.fmean(new) - (statistics.fmean(first) + statistics.fmean(last)) / 2
     se = noise.se_reversal(measured.long_run_sd, first=len(first), new=len(new), last=len(last))
-    return Effect.of(difference, se, steps=len(new), freedom=_freedom(measured.steps, spent=2))
+    return Effect.of(
+        difference, se, steps=len(new), freedom=_freedom(measured.effective_steps, spent=2)
+    )
 
 
 def pooled(forth: Effect, back: Effect) -> Effect:
@@ -93,7 +97,10 @@ def twins(differences: Sequence[float], *, least_sd: float = 0.0) -> Effect:
     measured = noise.of_differences(differences, least_sd=least_sd)
     se = measured.long_run_sd / math.sqrt(measured.steps)
     return Effect.of(
-        measured.mean, se, steps=measured.steps, freedom=_freedom(measured.steps, spent=1)
+        measured.mean,
+        se,
+        steps=measured.steps,
+        freedom=_freedom(measured.effective_steps, spent=1),
     )
 
 
@@ -109,5 +116,6 @@ def proximal_z(effect: Effect, *, direction: int) -> float:
     return direction * effect.difference / effect.se
 
 
-def _freedom(steps: int, *, spent: int) -> int | None:
-    return None if steps >= KNOWN_FROM else steps - spent
+def _freedom(steps: float, *, spent: int) -> int | None:
+    """Return the degrees of freedom of a noise estimate; None where it counts as known."""
+    return None if steps >= KNOWN_FROM else max(int(steps) - spent, 1)

@@ -50,6 +50,11 @@ class Noise:
         """Standard deviation of a step as it counts in means over many steps."""
         return self.sd * self.inflation
 
+    @property
+    def effective_steps(self) -> float:
+        """How many independent steps would tell the noise as well as these do."""
+        return self.steps / self.inflation**2
+
 
 def of_baseline(values: Sequence[float], *, least_sd: float = 0.0) -> Noise:
     """Return the noise of a series in which nothing was changed, its trend taken out.

@@ -56,6 +56,14 @@ def test_a_run_with_memory_is_less_sure() -> None:
     calm, wide = (estimate.reversal(A1, B1, A2, noise) for noise in (NOISE, lasting))
     assert calm.se == pytest.approx(0.1 * math.sqrt(1.5 / 5))
     assert wide.se == pytest.approx(calm.se * math.sqrt(1.3 / 0.7))
+    reach = [(found.high - found.difference) / found.se for found in (calm, wide)]
+    assert reach == pytest.approx([1.959964, 2.144787], abs=1e-6)
+
+
+def test_a_memory_that_leaves_hardly_a_step_leaves_one_degree_of_freedom() -> None:
+    lasting = Noise(mean=0.4, sd=0.1, autocorrelation=0.9, steps=30)
+    found = estimate.before_after(A1, B1, lasting)
+    assert (found.high - found.difference) / found.se == pytest.approx(12.7062, abs=1e-4)
 
 
 def test_arms_need_no_baseline() -> None:

@@ -16,6 +16,11 @@ def test_the_long_run_sd_says_what_memory_costs() -> None:
     assert Noise(0.5, 0.0625, 0.0, 30).long_run_sd == 0.0625
 
 
+def test_steps_that_resemble_each_other_tell_less_about_the_noise() -> None:
+    assert Noise(0.5, 0.1, 0.0, 30).effective_steps == pytest.approx(30)
+    assert Noise(0.5, 0.1, 0.5, 30).effective_steps == pytest.approx(10)
+
+
 def test_a_trend_is_no_noise() -> None:
     measured = noise.of_baseline([0.3 + 0.01 * step for step in range(30)])
     assert measured.sd == pytest.approx(0.0, abs=1e-12)
