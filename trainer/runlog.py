@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from gate.contract import files, records
 from gate.contract.paths import RunPaths
 from gate.contract.records import EpisodeRecord, EventRecord, StatusRecord, StepRecord
+from trainer import conversation
 from trainer.episode import Episode, Outcome, Turn
 from trainer.rollout.collect import Rollout
 from trainer.rollout.schedule import Assignment
@@ -228,7 +229,9 @@ def summarise(rollout: Rollout) -> dict[str, Any]:
         "task_reward": _mean(task),
         "shaping_reward": _mean([whole - part for whole, part in zip(total, task, strict=True)]),
         "reward_by_rule": _by_rule(finished),
+        "episodes_by_world": {world: len(group) for world, group in by_world.items()},
         "metrics": _metrics(finished),
+        "conversation": conversation.measure(finished),
         "agent_turns": _mean([float(one.num_agent_turns) for one in finished]),
         "facts_revealed": _mean(revealed),
         "max_reply_chars": max(replies, default=0),

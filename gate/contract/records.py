@@ -12,7 +12,14 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 
-def told(sentence: str, *, unit: str = "", clock: bool = False, default: Any = MISSING) -> Any:
+def told(
+    sentence: str,
+    *,
+    unit: str = "",
+    clock: bool = False,
+    default: Any = MISSING,
+    empty: bool = False,
+) -> Any:
     """Declare one field of a record.
 
     Args:
@@ -20,8 +27,11 @@ def told(sentence: str, *, unit: str = "", clock: bool = False, default: Any = M
         unit: Its unit; empty where it has none.
         clock: True when the value depends on the machine's speed or time of day.
         default: The value of a record that was written before the field existed.
+        empty: True where that value is an empty map.
     """
     metadata = {"sentence": sentence, "unit": unit, "clock": clock}
+    if empty:
+        return field(metadata=metadata, default_factory=dict[str, Any])
     if default is MISSING:
         return field(metadata=metadata)
     return field(metadata=metadata, default=default)
@@ -48,7 +58,13 @@ class StepRecord:
     task_reward: float | None = told("Mean reward by the verifier.")
     shaping_reward: float | None = told("Mean reward by shaping rules and floors.")
     reward_by_rule: Mapping[str, float] = told("Mean reward per finished episode by rule.")
+    episodes_by_world: Mapping[str, int] = told(
+        "Finished episodes by world.", unit="episodes", empty=True
+    )
     metrics: Mapping[str, float] = told("Means of the worlds' own numbers, as `world.metric`.")
+    conversation: Mapping[str, float] = told(
+        "How users and agent talked, over the finished episodes; the measures below.", empty=True
+    )
     agent_turns: float | None = told("Mean agent turns per finished episode.", unit="turns")
     facts_revealed: float | None = told("Mean facts disclosed per finished episode.", unit="facts")
     max_reply_chars: int = told("Longest reply of a user in the step.", unit="characters")
@@ -68,6 +84,19 @@ class StepRecord:
     learn_s: float = told("Time of the gradient steps.", unit="seconds", clock=True)
     step_s: float = told("Time of the whole step.", unit="seconds", clock=True)
     time: float = told("When the step ended.", unit="seconds since 1970", clock=True)
+
+
+CONVERSATION: Mapping[str, str] = {
+    "symbolic_share": "Share of the episodes that the symbolic user was drawn for.",
+    "facts_per_reply": "Mean number of facts in a reply that discloses any.",
+    "reveals_per_fact": "How often a fact that was disclosed was told, on average.",
+    "unmatched_share": "Share of the agent's questions that matched no fact.",
+    "volunteered_share": "Share of the disclosing replies that nobody had asked for.",
+    "reply_chars": "Mean length of a reply, in characters.",
+    "cap_hit_share": "Share of the episodes that the turn limit cut.",
+    "malformed_share": "Share of the agent's turns that no world could read.",
+}
+"""The measures of `StepRecord.conversation`, each with its sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +217,10 @@ def markdown() -> str:
             written = str(entry.type).replace("|", "\\|")
             parts.append(f"| `{entry.name}` | {written} | {unit} | {entry.metadata['sentence']} |")
         parts.append("")
+        if kind is StepRecord:
+            parts.append("| measure of `conversation` | meaning |\n|---|---|")
+            parts += [f"| `{name}` | {sentence} |" for name, sentence in CONVERSATION.items()]
+            parts.append("")
         if kind is EventRecord:
             parts.append("| kind of event | meaning |\n|---|---|")
             parts += [f"| `{kind_}` | {sentence} |" for kind_, sentence in EVENT_KINDS.items()]

@@ -343,7 +343,7 @@ def _judge(dialogues: Sequence[Dialogue], scene: Scene, limits: Mapping[str, Any
     if not ended:
         return
     calls: dict[str, Call] = {one.key: Judge() for one in ended}
-    verdicts = scene.worlds.call(calls, deadline_s=float(limits["tool_deadline_s"]))
+    verdicts = scene.worlds.call(calls, deadline_s=float(limits["drain_deadline_s"]))
     for dialogue in ended:
         verdict = verdicts[dialogue.key]
         if isinstance(verdict, Verdict):
