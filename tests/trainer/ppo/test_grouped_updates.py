@@ -154,6 +154,36 @@ def test_more_reactions_than_segments_are_refused(trajectory):
 
 
 @pytest.mark.parametrize("name", GROUPED)
+def test_the_better_of_two_rollouts_becomes_likelier_than_the_worse(
+    learner, settings, trajectory, name
+):
+    rows = [
+        trajectory(
+            number,
+            "ooaaooaa",
+            reward=float(number == 0),
+            reactions=(Reaction(1),),
+            masked_feedback=((3,),),
+        )
+        for number in (0, 1)
+    ]
+    made, packed = learner(credit=name), pack(rows)
+
+    def lead() -> float:
+        found = score(
+            packed, made.actor, None, None, temperature=1.0, bootstrap_truncated=True,
+            max_tokens=8192,
+        )  # fmt: skip
+        first, second = found.old_logprobs_BT.sum(dim=1).tolist()
+        return first - second
+
+    before = lead()
+    for _ in range(3):
+        made.step(rows, settings())
+    assert lead() > before + 0.01
+
+
+@pytest.mark.parametrize("name", GROUPED)
 def test_a_learner_without_a_critic_goes_on_bit_for_bit_from_its_files(
     learner, settings, trajectory, folder, name
 ):
