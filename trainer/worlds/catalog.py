@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from trainer.task import Task
+from trainer.worlds.function import loader as function
+from trainer.worlds.function.oracle import PLAYERS as FUNCTION_PLAYERS
 from trainer.worlds.intention import loader as intention
 from trainer.worlds.intention.oracle import PLAYERS as INTENTION_PLAYERS
 from trainer.worlds.player import PlayerFactory
@@ -41,6 +43,7 @@ class World:
 WORLDS: Mapping[str, World] = {
     "travel": World(travel.FOLDER, travel.load, TRAVEL_PLAYERS),
     "intention": World(intention.FOLDER, intention.load, INTENTION_PLAYERS),
+    "function": World(function.FOLDER, function.load, FUNCTION_PLAYERS),
 }
 
 
