@@ -59,6 +59,10 @@ def _become_a_directory(path: Path) -> None:
     path.mkdir()
 
 
+def _become_binary(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 16)
+
+
 def _become_half(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
@@ -75,7 +79,7 @@ def _name_an_unknown_world(path: Path) -> None:
 SPOILERS: Mapping[str, Callable[[Path], None]] = {
     "vanish": Path.unlink,
     "become a directory": _become_a_directory,
-    "become binary": lambda path: path.write_bytes(bytes(range(256)) * 16) and None,
+    "become binary": _become_binary,
     "become half": _become_half,
     "name an unknown world": _name_an_unknown_world,
 }
@@ -95,7 +99,7 @@ def save_knobs(run: RunPaths, name: str, values: Mapping[str, Any]) -> None:
 TINY_KNOBS: Mapping[str, Mapping[str, Any]] = {
     "agent": {"actor_lr": 0.0001, "critic_lr": 0.001, "entropy_coeff": 0.01},
     "environment": {"max_steps": 4},
-    "reward": {"shaping": [{"id": "chat", "event": "off_topic", "value": 0.05}]},
+    "reward": {"shaping": [{"id": "chat", "event": "off_topic", "value": -0.05}]},
 }
 """Knobs of the tiny run that differ from the defaults: short episodes, visible learning."""
 

@@ -16,7 +16,7 @@ total_steps: 10
 policy:
   size: {vocab_size: 320, hidden: 32, layers: 1, heads: 2, kv_heads: 1, head_dim: 16, ffn: 64,
          max_positions: 512}
-  warm_start: {episodes: 30, steps: 2, tokens_per_batch: 1024}
+  warm_start: {episodes: 30, piece_steps: 1, steps: 2, tokens_per_batch: 1024}
 worlds:
   travel: {tasks: "small-*"}
 rollout: {dialogues_per_step: 4, max_new_tokens: 12, context_tokens: 400}
@@ -25,7 +25,7 @@ checkpoint: {every: 3, keep: 3, min_free_mb: 0}
 knobs:
   agent: {actor_lr: 0.0001, critic_lr: 0.001, entropy_coeff: 0.01}
   environment: {max_steps: 4}
-  reward: {shaping: [{id: chat, event: off_topic, value: 0.05}]}
+  reward: {shaping: [{id: chat, event: off_topic, value: -0.05}]}
 """
 """Two optimizer steps a rollout and a cosine: a schedule that is lost or doubled shows."""
 
