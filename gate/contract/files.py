@@ -11,6 +11,7 @@ import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,25 @@ def write_whole(path: Path, data: bytes, *, like: Path | None = None) -> None:
         neighbour.unlink(missing_ok=True)
         raise
     sync_directory(path.parent)
+
+
+def read_plain(path: Path, *, most: int) -> bytes:
+    """Return the bytes of a plain file that somebody else may have put there.
+
+    Nothing is waited for, and no link is followed in the last part of the path.
+
+    Args:
+        path: The file.
+        most: Bytes that are of interest; of a longer file one byte more comes back.
+
+    Raises:
+        OSError: if it cannot be read, or is a link, a pipe, a device or a directory.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with open(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is a pipe or a device", str(path))
+        return stream.read(most + 1)
 
 
 def append_line(path: Path, record: Mapping[str, Any], *, durable: bool = False) -> bytes:

@@ -8,7 +8,7 @@ in which files and lines are written belongs to `gate.contract.revisions`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,10 @@ class RevisionKind(StrEnum):
     """A live file was saved in place and found at a step boundary."""
     COMMAND = "command"
     """`gate set`, or another command of the gate."""
+    PROPOSAL = "proposal"
+    """A proposal that the gate let pass; `Revision.details` holds what it said."""
+    REVERT = "revert"
+    """An earlier revision taken back; `Revision.details` names it."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,9 @@ class Revision:
     """The sha256 of every file it wrote or found, by path within the run."""
     base: int = 0
     """The revision that was in force before it."""
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What belongs to its kind, as JSON values: `proposal` (number, digest, window, ...), or
+    `reverts` (the number of a revision)."""
 
 
 @dataclass(frozen=True)
@@ -297,4 +304,5 @@ def _revision(entry: Entry, *, step: int) -> Revision:
         changes=tuple(knobs.KnobChange.from_json(change) for change in body.get("changes", ())),
         files={entry["path"]: entry["digest"] for entry in body["files"]},
         base=body.get("base", 0),
+        details=body.get("details", {}),
     )

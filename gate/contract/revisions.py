@@ -84,6 +84,7 @@ def commit(
     step: int,
     now: float,
     in_place: Mapping[str, str] | None = None,
+    details: Mapping[str, Any] | None = None,
     checkpoint: Checkpoint = unobserved,
 ) -> Revision:
     """Bring one revision into force, or leave everything as it was.
@@ -99,6 +100,7 @@ def commit(
         now: Seconds since 1970.
         in_place: Files that hold their new bytes already, as a person's save does: the sha256 of
             each by path. They are never written.
+        details: What belongs to the kind, as `Revision.details` has it.
         checkpoint: Told each write by name.
 
     Raises:
@@ -115,7 +117,7 @@ def commit(
         number = ledger.next_revision(run.ledger)
         written = _stage(run, number, contents, checkpoint)
         written += [{"path": name, "digest": digest} for name, digest in (in_place or {}).items()]
-        body = {
+        body: dict[str, Any] = {
             "revision": number,
             "base": history[-1].number,
             "origin": str(kind),
@@ -124,6 +126,8 @@ def commit(
             "changes": [change.to_json() for change in changes],
             "files": written,
         }
+        if details:
+            body["details"] = dict(details)
         ledger.append(run.ledger, EntryKind.INTENT, body, step=step, now=now)
         checkpoint("intent")
         recover(run, now=now, checkpoint=checkpoint)

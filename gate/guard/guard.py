@@ -11,15 +11,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gate.contract import files, knobs, ledger, revisions
+from gate.contract import files, knobs, ledger, proposals, revisions
 from gate.contract.findings import Finding, Severity
 from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.ledger import Author, EntryKind, RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import desired, history
+from gate.guard import desired, history, taking_up
 from gate.guard.desired import Desired
 from gate.guard.looking import Trouble, look
-from gate.guard.status import KnobStatus
+from gate.guard.status import KnobStatus, ProposalOutcome
 
 SILENT_STEPS = 2
 """Steps for which a file that looks half saved is waited for before it is told."""
@@ -44,6 +44,9 @@ class Guard:
         self._past = past
         self._paths = {f"knobs/{name}.yaml": os.fspath(run.knob_file(name)) for name in knobs.FILES}
         self._ledger = os.fspath(run.ledger)
+        self._proposals = os.fspath(run.proposals)
+        self._names: list[str] = []
+        self._decided: tuple[ProposalOutcome, ...] = ()
         self._seen: list[bytes | Trouble] = []
         # True when nothing but other files or a longer ledger can change the answer.
         self._settled = False
@@ -103,7 +106,9 @@ class Guard:
     def reconcile(self, step: int, *, success_history: Sequence[float], now: float) -> KnobStatus:
         """Look at the files, take up what changed if all of it is right, and tell.
 
-        Without a change this reads four files and compares their bytes: no lock, no parse.
+        Edits of the knob files come first, then the proposals in the order of their numbers.
+        Without a change this reads four files and one folder's names, and compares: no lock, no
+        parse.
 
         Args:
             step: The training step about to begin, from 1.
@@ -113,6 +118,7 @@ class Guard:
         if (
             self._settled
             and [look(path) for path in self._paths.values()] == self._seen
+            and proposals.names_in(self._proposals) == self._names
             and history.size(self._ledger) == self._past.num_bytes
         ):
             return self._status
@@ -123,9 +129,11 @@ class Guard:
                 self._status = self._take_up(step, success_history, now)
         except (files.LockBusy, files.DiskFull, ledger.Damaged) as error:
             self._status = replace(before, refused=(_postponed(error),))
-        if self._status.revision == before.revision:
+        decided, self._decided = self._decided, ()
+        if self._status.revision == before.revision and not decided:
             return self._status
-        return replace(self._status, changed=knobs.diff(before.knobs, self._status.knobs))
+        changed = knobs.diff(before.knobs, self._status.knobs)
+        return replace(self._status, changed=changed, proposals=decided)
 
     def _take_up(self, step: int, success_history: Sequence[float], now: float) -> KnobStatus:
         self._follow_ledger()
@@ -133,6 +141,7 @@ class Guard:
         self._follow_ledger()
         contents = {path: look(place) for path, place in self._paths.items()}
         self._seen = list(contents.values())
+        self._names = proposals.names_in(self._proposals)
         # What is doubtful about a revision stays so for as long as it is in force.
         lasting = self._status.revision == self._past.newest
         status = self._in_force(self._past.newest, self._status.warnings if lasting else ())
@@ -141,16 +150,36 @@ class Guard:
             return self._keep(status, want, want.findings, step, now)
         self._unfinished_steps = 0
         if not want.edited:
-            self._settled = True
-            return status
+            return self._take_up_proposals(status, step, success_history, now)
         changes, findings = desired.judge(
             want, status, self._past.revisions, step=step, success_history=success_history
         )
         if any(finding.severity is Severity.ERROR for finding in findings):
             return self._keep(status, want, findings, step, now)
         self._adopt(want, changes, step, now)
-        self._settled = True
-        return self._in_force(self._past.newest, findings)
+        status = self._in_force(self._past.newest, findings)
+        return self._take_up_proposals(status, step, success_history, now)
+
+    def _take_up_proposals(
+        self, status: KnobStatus, step: int, success_history: Sequence[float], now: float
+    ) -> KnobStatus:
+        """Decide about what was submitted, over knob files that are what the ledger says."""
+        taken = taking_up.take_up(
+            self._run,
+            self._past,
+            self._names,
+            worlds=self._worlds,
+            step=step,
+            success_history=success_history,
+            now=now,
+        )
+        self._past, self._decided = taken.past, taken.outcomes
+        # What was decided changed files and reports: the next look finds out how they are.
+        self._settled = taken.complete and not taken.outcomes
+        accepted = [one for one in taken.outcomes if one.revision is not None]
+        if accepted:
+            status = self._in_force(self._past.newest, accepted[-1].findings)
+        return replace(status, waiting=taken.waiting)
 
     def _adopt(self, want: Desired, changes: Sequence[KnobChange], step: int, now: float) -> None:
         revisions.commit(
@@ -177,7 +206,7 @@ class Guard:
         """Leave the values in force and tell why; record each distinct refusal once."""
         self._unfinished_steps = self._unfinished_steps + 1 if want.unfinished else 0
         if want.unfinished and self._unfinished_steps <= SILENT_STEPS:
-            return status
+            return replace(status, waiting=self._held_up())
         if want.state not in self._past.refused:
             body = {
                 "state": want.state,
@@ -187,7 +216,17 @@ class Guard:
             ledger.append(self._run.ledger, EntryKind.REFUSED, body, step=step, now=now)
             self._follow_ledger()
         self._settled = not any(finding.rule in EVIDENCE_RULES for finding in findings)
-        return replace(status, refused=findings)
+        return replace(status, refused=findings, waiting=self._held_up())
+
+    def _held_up(self) -> tuple[Finding, ...]:
+        """Return why proposals wait while an edit of the knob files is not in force."""
+        numbers = [n for n in proposals.numbers(self._names) if n not in self._past.outcomes]
+        if not numbers:
+            return ()
+        message = f"Proposal {numbers[0]} waits: the knob files hold an edit that is not in force."
+        step = "Mend the knob files, or put them back."
+        name = proposals.name_of(numbers[0])
+        return (Finding("guard.waiting", Severity.WARNING, message, step, file=name),)
 
     def _follow_ledger(self) -> None:
         if history.size(self._ledger) != self._past.num_bytes:

@@ -6,15 +6,17 @@ It follows the ledger and decides nothing.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from gate.contract import knobs, ledger
-from gate.contract.knobs import Knobs
-from gate.contract.ledger import EntryKind, Revision
+from gate.contract.findings import Finding
+from gate.contract.knobs import KnobChange, Knobs
+from gate.contract.ledger import Entry, EntryKind, Revision, RevisionKind
+from gate.guard.status import ProposalOutcome
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class History:
     """The states of the files (see `Desired.state`) that were refused and recorded."""
     digests: Mapping[str, str]
     """The sha256 of each file as last adopted, by its path within the run."""
+    outcomes: Mapping[int, ProposalOutcome]
+    """What was decided about each proposal so far, by its number."""
     num_bytes: int
     """Size of the ledger that this comes from; a ledger of another size has news."""
 
@@ -73,6 +77,7 @@ def read(path: Path, *, worlds: tuple[str, ...], known: History | None = None) -
             f"{path.name} ends at revision {revisions[-1].number}, but revision {known.newest} "
             "was in it; restore its last lines"
         )
+    entries = ledger.entries(path)
     states = dict(known.knobs_by_revision) if known is not None else {}
     for revision in revisions:
         if revision.number in states:
@@ -85,11 +90,58 @@ def read(path: Path, *, worlds: tuple[str, ...], known: History | None = None) -
         revisions=revisions,
         knobs_by_revision=MappingProxyType(states),
         refused=tuple(
-            entry.body["state"] for entry in ledger.entries(path) if entry.kind is EntryKind.REFUSED
+            entry.body["state"]
+            for entry in entries
+            if entry.kind is EntryKind.REFUSED and "state" in entry.body
         ),
+        outcomes=MappingProxyType(outcomes(entries, revisions)),
         digests=ledger.file_digests(revisions),
         num_bytes=num_bytes,
     )
+
+
+def outcomes(entries: Iterable[Entry], revisions: Sequence[Revision]) -> dict[int, ProposalOutcome]:
+    """Return what was decided about each proposal, by its number.
+
+    What came into force counts, also where it was refused before.
+
+    Args:
+        entries: Every record of the ledger.
+        revisions: The revisions among them.
+    """
+    found = {
+        entry.body["proposal"]: ProposalOutcome(
+            number=entry.body["proposal"],
+            step=entry.step,
+            revision=None,
+            changes=_changes(entry.body["changes"]),
+            findings=_findings(entry.body["findings"]),
+            digest=entry.body["digest"],
+        )
+        for entry in entries
+        if entry.kind is EntryKind.REFUSED and "proposal" in entry.body
+    }
+    for revision in revisions:
+        if revision.kind is RevisionKind.PROPOSAL:
+            said = revision.details["proposal"]
+            found[said["number"]] = ProposalOutcome(
+                number=said["number"],
+                step=revision.step,
+                revision=revision.number,
+                changes=revision.changes,
+                findings=_findings(revision.details["findings"]),
+                digest=said["digest"],
+                forced=revision.details.get("forced", {}).get("reason", ""),
+            )
+    return found
+
+
+def _changes(records: Iterable[Mapping[str, Any]]) -> tuple[KnobChange, ...]:
+    return tuple(KnobChange.from_json(record) for record in records)
+
+
+def _findings(records: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    return tuple(Finding.from_json(record) for record in records)
 
 
 def size(path: str | Path) -> int:

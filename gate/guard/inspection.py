@@ -15,7 +15,7 @@ from gate.contract import files, knobs, ledger
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.paths import RunPaths
-from gate.guard import desired, history
+from gate.guard import desired, history, submission
 from gate.guard.looking import look
 from gate.guard.status import KnobStatus
 from gate.rules.change_set import ChangeSet
@@ -71,9 +71,7 @@ def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
     try:
         past = history.read(run.ledger, worlds=tuple(worlds))
     except ledger.Damaged as error:
-        step = "Restore the ledger from a copy, or start a new run."
-        finding = Finding("gate.ledger", Severity.ERROR, f"{error}.", step, file="ledger.jsonl")
-        return Inspection(target, (finding,))
+        return Inspection(target, (_untrusted(error),))
     contents = {f"knobs/{name}.yaml": look(os.fspath(run.knob_file(name))) for name in knobs.FILES}
     want = desired.read(contents, past.digests, worlds=worlds)
     if want.findings or not want.edited:
@@ -84,6 +82,34 @@ def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
         want, status, past.revisions, step=seen.step + 1, success_history=seen.success_history
     )
     return Inspection(target, judgement.findings, judgement.changes, past.newest)
+
+
+def inspect_proposal(run: RunPaths, number: int, *, worlds: Sequence[str]) -> Inspection:
+    """Say what the next step boundary would make of one proposal, decided about or not.
+
+    Args:
+        run: The run; its ledger begins with a launch.
+        number: The proposal's number.
+        worlds: Names of the run's worlds.
+    """
+    target = os.fspath(run.proposal(number))
+    try:
+        past = history.read(run.ledger, worlds=tuple(worlds))
+    except ledger.Damaged as error:
+        return Inspection(target, (_untrusted(error),))
+    seen = evidence(run)
+    try:
+        judged = submission.judge(
+            run,
+            number,
+            past,
+            worlds=worlds,
+            step=seen.step + 1,
+            success_history=seen.success_history,
+        )
+    except Refused as unfinished:
+        return Inspection(target, unfinished.findings, revision=past.newest)
+    return Inspection(target, judged.findings, judged.changes, past.newest)
 
 
 def inspect_directory(directory: Path, *, worlds: Sequence[str]) -> Inspection:
@@ -103,3 +129,8 @@ def inspect_directory(directory: Path, *, worlds: Sequence[str]) -> Inspection:
 def inspect_values(values: Knobs) -> tuple[Finding, ...]:
     """Check a complete set of values that no run has in force yet, as a launch does."""
     return rules.check(ChangeSet(new=values))
+
+
+def _untrusted(error: ledger.Damaged) -> Finding:
+    step = "Restore the ledger from a copy, or start a new run."
+    return Finding("gate.ledger", Severity.ERROR, f"{error}.", step, file="ledger.jsonl")

@@ -5,12 +5,27 @@ The rules are code, not configuration: no file that a run reads can add, change 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from gate.contract.findings import Finding
-from gate.rules import coupled, declared, difficulty, in_range, reward_weights, step_size
+from gate.rules import (
+    coupled,
+    declared,
+    difficulty,
+    evidence,
+    holdout,
+    in_range,
+    pace,
+    protected,
+    restart_budget,
+    reversible,
+    reward_bounds,
+    reward_weights,
+    step_size,
+)
 from gate.rules.change_set import ChangeSet
+from gate.rules.declaration import Declaration
 
 RULES: Mapping[str, Callable[[ChangeSet], Iterable[Finding]]] = MappingProxyType(
     {
@@ -20,11 +35,47 @@ RULES: Mapping[str, Callable[[ChangeSet], Iterable[Finding]]] = MappingProxyType
         "difficulty": difficulty.check,
         "coupled": coupled.check,
         "reward_weights": reward_weights.check,
+        "reward_bounds": reward_bounds.check,
+        "pace": pace.check,
+        "evidence": evidence.check,
+        "holdout": holdout.check,
+        "reversible": reversible.check,
+        "protected": protected.check,
+        "restart_budget": restart_budget.check,
     }
 )
 """Every rule by name, in the order in which their findings are told."""
 
+DECLARATIONS: Mapping[str, Declaration] = MappingProxyType(
+    {
+        "declared": declared.DECLARATION,
+        "in_range": in_range.DECLARATION,
+        "step_size": step_size.DECLARATION,
+        "difficulty": difficulty.DECLARATION,
+        "coupled": coupled.DECLARATION,
+        "reward_weights": reward_weights.DECLARATION,
+        "reward_bounds": reward_bounds.DECLARATION,
+        "pace": pace.DECLARATION,
+        "evidence": evidence.DECLARATION,
+        "holdout": holdout.DECLARATION,
+        "reversible": reversible.DECLARATION,
+        "protected": protected.DECLARATION,
+        "restart_budget": restart_budget.DECLARATION,
+    }
+)
+"""What every rule says of itself, by name."""
 
-def check(change_set: ChangeSet) -> tuple[Finding, ...]:
-    """Return what all rules find in a change."""
-    return tuple(finding for rule in RULES.values() for finding in rule(change_set))
+
+def check(change_set: ChangeSet, *, exempt: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Return what all rules find in a change.
+
+    Args:
+        change_set: The change.
+        exempt: Names of rules that are not asked, as for a change that is taken back.
+    """
+    return tuple(
+        finding
+        for name, rule in RULES.items()
+        if name not in exempt
+        for finding in rule(change_set)
+    )

@@ -14,6 +14,8 @@ from typing import Any
 from gate.contract import knobs
 from gate.contract.findings import Finding, Severity
 from gate.contract.ledger import Author
+from gate.contract.proposals import Proposal, name_of
+from gate.contract.windows import Window
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,24 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Known:
+    """What is known about a run when somebody proposes a change to it."""
+
+    last_step: int = 0
+    """The last training step on record."""
+    episodes: frozenset[str] = frozenset()
+    """Those of the episodes cited that are on record."""
+    evaluation_words: frozenset[str] = frozenset()
+    """Words in lower case that only evaluation data holds."""
+    protected_differences: tuple[str, ...] = ()
+    """Protected folders that are not what they were at the launch."""
+    protected_recorded: bool = True
+    """Whether the launch recorded its protected folders at all."""
+    attempt: int = 1
+    """Which launch of its experiment the run is."""
+
+
+@dataclass(frozen=True)
 class ChangeSet:
     """A change as a whole, with the evidence that rules may use."""
 
@@ -60,6 +80,12 @@ class ChangeSet:
     """The step at which each knob was written last, by path."""
     positions: Mapping[str, Position] = field(default_factory=dict[str, Position])
     """Where each value stands, by path as written."""
+    proposal: Proposal | None = None
+    """The proposal that asks for it, if one does."""
+    windows: Sequence[Window] = ()
+    """The windows that are open at `step`."""
+    known: Known = field(default_factory=lambda: Known())
+    """What is known about the run beside its success."""
 
     @property
     def by_hand(self) -> bool:
@@ -107,7 +133,10 @@ class ChangeSet:
             value: The value found.
             limit: What it broke.
         """
-        place = self.positions.get(path, Position(f"{path.partition('.')[0]}.yaml"))
+        elsewhere = f"{path.partition('.')[0]}.yaml"
+        if self.proposal is not None:
+            elsewhere = name_of(self.proposal.number)
+        place = self.positions.get(path, Position(elsewhere))
         return Finding(
             rule=f"rules.{rule}",
             severity=severity,

@@ -10,6 +10,13 @@ from collections.abc import Iterator
 
 from gate.contract.findings import Finding
 from gate.rules.change_set import ChangeSet, Move
+from gate.rules.declaration import Declaration
+
+DECLARATION = Declaration(
+    sentence="The pull to the reference policy and a learning rate do not both grow tenfold in one"
+    " write without a reason.",
+    answers="ms-swift#3136, verl#2626: an update that diverges for no single cause.",
+)
 
 FACTOR = 10.0
 """How many times a value must grow to count as a jump."""

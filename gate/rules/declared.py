@@ -10,6 +10,13 @@ from collections.abc import Iterator
 from gate.contract import knobs
 from gate.contract.findings import Finding
 from gate.rules.change_set import ChangeSet
+from gate.rules.declaration import Declaration
+
+DECLARATION = Declaration(
+    sentence="A change names declared knobs only, and a world only where the knob may differ "
+    "between worlds.",
+    answers="EAU: world keys that resolved to nothing (`tau` for `tau2`).",
+)
 
 
 def check(change_set: ChangeSet) -> Iterator[Finding]:

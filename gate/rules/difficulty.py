@@ -14,6 +14,12 @@ from collections.abc import Iterator
 
 from gate.contract.findings import Finding
 from gate.rules.change_set import ChangeSet, Move
+from gate.rules.declaration import Declaration
+
+DECLARATION = Declaration(
+    sentence="Tasks get harder only at a mean success of 0.80 over the last 20 steps.",
+    answers="EAU: max_steps raised at success below 0.80.",
+)
 
 FLOOR = 0.80
 """Mean success from which tasks may get harder."""

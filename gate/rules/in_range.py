@@ -10,6 +10,12 @@ from collections.abc import Iterator
 from gate.contract import knobs
 from gate.contract.findings import Finding
 from gate.rules.change_set import ChangeSet
+from gate.rules.declaration import Declaration
+
+DECLARATION = Declaration(
+    sentence="A value lies in the range of its knob; it is refused, never clamped.",
+    answers="EAU: the range check of its gate.",
+)
 
 
 def check(change_set: ChangeSet) -> Iterator[Finding]:

@@ -12,6 +12,12 @@ from typing import Any
 from gate.contract import knobs
 from gate.contract.findings import Finding, Severity
 from gate.rules.change_set import ChangeSet
+from gate.rules.declaration import Declaration
+
+DECLARATION = Declaration(
+    sentence="Solving the task pays more than all shaping of an episode together.",
+    answers="LightRFT PR#53: the proxy rises while the true outcome falls.",
+)
 
 INPUTS = (
     "reward.shaping",

@@ -9,6 +9,13 @@ from collections.abc import Iterator
 
 from gate.contract.findings import Finding, Severity
 from gate.rules.change_set import ChangeSet
+from gate.rules.declaration import Declaration
+
+DECLARATION = Declaration(
+    sentence="One write moves a knob only as far as its schema allows.",
+    answers="huggingface/trl#204: the KL grows until every input has one reply.",
+    by_hand="warns",
+)
 
 
 def check(change_set: ChangeSet) -> Iterator[Finding]:

@@ -59,6 +59,21 @@ def check_value(
     return canonical, tuple(fault.finding for fault in walk.faults)
 
 
+def check_document(root: Mapping[str, Any], document: Any, *, name: str) -> tuple[Any, list[Fault]]:
+    """Check a document of another kind against a schema that uses the same keywords.
+
+    Args:
+        root: Its JSON Schema.
+        document: Its JSON value.
+        name: What its parts are called by, as `proposal` in `proposal.window`.
+
+    Returns:
+        The values in canonical form, and all faults; use the values only without faults.
+    """
+    walk = Walk(root=root, file=name, worlds=())
+    return _value(walk, root, document, ()), walk.faults
+
+
 def _value(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     if reference := declared.get("$ref"):
         declared = walk.root["properties"][reference.rpartition("/")[2]]

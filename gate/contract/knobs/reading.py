@@ -63,8 +63,8 @@ def parse(file: str, content: bytes, *, worlds: Collection[str]) -> ParsedFile:
     blanks = _blanks(file, root)
     empty = {fault.parts for fault in blanks}
     faults = blanks + [fault for fault in faults if fault.parts not in empty]
-    findings = [_placed(name, fault, root) for fault in faults]
-    findings += _repeated_keys(file, root)
+    findings = [placed(name, fault, root) for fault in faults]
+    findings += repeated_keys(file, root)
     half = unfinished(name, text)
     if half is not None:
         # What the missing rest would have said cannot be missed yet.
@@ -72,7 +72,7 @@ def parse(file: str, content: bytes, *, worlds: Collection[str]) -> ParsedFile:
         raise NotReady([half, *_in_order(findings)])
     if findings:
         raise Refused(_in_order(findings))
-    positions = {dotted(file, parts): _position(node) for parts, _, node in tree.walk(root)}
+    positions = {dotted(file, parts): position_of(node) for parts, _, node in tree.walk(root)}
     return ParsedFile(file, values, positions)
 
 
@@ -114,7 +114,7 @@ def read_whole(file: str, content: bytes) -> tuple[str, tree.Entries]:
     half = unfinished(name, text)
     if half is not None:
         raise NotReady([half])
-    repeated = _repeated_keys(file, root)
+    repeated = repeated_keys(file, root)
     if repeated:
         raise Refused(repeated)
     return text, root
@@ -149,7 +149,8 @@ def _blanks(file: str, root: tree.Node) -> list[Fault]:
     ]
 
 
-def _repeated_keys(file: str, root: tree.Node) -> list[Finding]:
+def repeated_keys(file: str, root: tree.Node) -> list[Finding]:
+    """Return a finding for each name that stands twice in one map."""
     findings: list[Finding] = []
     for parts, _, node in tree.walk(root):
         first: dict[str, tree.Scalar] = {}
@@ -172,7 +173,7 @@ def _repeated_keys(file: str, root: tree.Node) -> list[Finding]:
     return findings
 
 
-def _placed(name: str, fault: Fault, root: tree.Node) -> Finding:
+def placed(name: str, fault: Fault, root: tree.Node) -> Finding:
     """Return a fault's finding with the place of its value, or of its key if that is wrong."""
     nearest: tree.Node = root
     for parts, key, node in tree.walk(root):
@@ -180,11 +181,12 @@ def _placed(name: str, fault: Fault, root: tree.Node) -> Finding:
         if parts == fault.parts[: len(parts)]:
             at_key = fault.at_key and parts == fault.parts
             nearest = key if at_key and key is not None else node
-    line, column = _position(nearest)
+    line, column = position_of(nearest)
     return replace(fault.finding, file=name, line=line, column=column)
 
 
-def _position(node: tree.Node) -> Position:
+def position_of(node: tree.Node) -> Position:
+    """Return where a value begins."""
     return Position(node.start.line, node.start.column)
 
 

@@ -1,0 +1,78 @@
+"""The launch record, `run.yaml`, as far as the gate needs it: attempt, parent, protected paths.
+
+The trainer writes it once. Only the needed parts are parsed, since the whole of it is long and
+this is read at every decision.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gate.contract import files
+from gate.contract.knobs import tree
+
+MOST_ATTEMPTS = 5
+"""Launches that one experiment may have, aborted ones included."""
+
+LARGEST = 1 << 20
+"""Bytes of a launch record that are read."""
+
+_NEEDED = re.compile(r"^(?:parent|attempt|protected):.*\n(?:[ \t]+.*\n|\n)*", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """What a run's launch says about where it comes from."""
+
+    parent: str | None = None
+    """The run that it restarts, by the name of its folder."""
+    attempt: int = 1
+    """Which launch of the experiment it calls itself, from 1."""
+    protected: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The sha256 of each protected path."""
+
+
+def read(run_dir: Path) -> LaunchRecord:
+    """Return the launch record of a run; where it is missing or damaged, one that says nothing."""
+    try:
+        content = files.read_plain(run_dir / "run.yaml", most=LARGEST)
+        root = tree.read("".join(_NEEDED.findall(content.decode() + "\n")))
+    except (OSError, UnicodeDecodeError, tree.Unreadable):
+        return LaunchRecord()
+    values: Any = {} if root is None else tree.value_of(root)
+    parent, attempt = values.get("parent"), values.get("attempt")
+    protected: dict[str, str] = {}
+    if root is not None:
+        # As text: a digest of digits around one e would otherwise be a number.
+        protected = {
+            str(parts[1]): node.text
+            for parts, _, node in tree.walk(root)
+            if len(parts) == 2 and parts[0] == "protected" and isinstance(node, tree.Scalar)
+        }
+    return LaunchRecord(
+        parent=parent if isinstance(parent, str) else None,
+        attempt=attempt if isinstance(attempt, int) else 1,
+        protected=protected,
+    )
+
+
+def attempt(run_dir: Path) -> int:
+    """Return which launch of its experiment a run is, from 1, counted over its parents.
+
+    The larger of what the records say and of what the parents on disk add up to counts, so that
+    a removed parent gives no attempt back. Parents beyond the limit are not counted.
+    """
+    highest, seen = 1, 0
+    current: Path | None = run_dir
+    while current is not None and seen <= MOST_ATTEMPTS:
+        record = read(current)
+        highest = max(highest, seen + record.attempt)
+        seen += 1
+        named = record.parent
+        plain = named is not None and named == Path(named).name and not named.startswith(".")
+        current = run_dir.parent / named if named is not None and plain else None
+    return max(highest, seen)
