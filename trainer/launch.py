@@ -22,7 +22,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from gate.contract import files, knobs, revisions
+from gate.contract import files, knobs, launch_record, protected, revisions
 from gate.contract.findings import Refused, Severity
 from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author
@@ -37,6 +37,8 @@ from trainer.worlds.declaration import NEVER_EDITABLE
 RUNS = Path("runs")
 STARTING_KNOBS = Path("knobs")
 FIRST_REVISION = "0000"
+WORLD = "world/"
+"""Where the revisions of the worlds lie in a run."""
 LATEST = "latest"
 
 
@@ -97,8 +99,17 @@ def create(launch: LaunchPlan, *, now: float, parent: str | None = None) -> RunP
         launch: A run that can start.
         now: Seconds since 1970.
         parent: Id of the run that this one restarts.
+
+    Raises:
+        LaunchError: if the experiment that it belongs to has had all its launches.
     """
     paths = RunPaths(launch.root)
+    attempt = 1 if parent is None else 1 + launch_record.attempt(launch.root.parent / parent)
+    if attempt > launch_record.MOST_ATTEMPTS:
+        raise LaunchError(
+            f"a restart of {parent} would be launch {attempt} of its experiment; "
+            f"{launch_record.MOST_ATTEMPTS} are allowed, aborted ones included: begin a new one"
+        )
     launch.root.mkdir(parents=True)
     for folder in (paths.knobs, paths.world, paths.episodes, paths.checkpoints):
         folder.mkdir()
@@ -107,7 +118,9 @@ def create(launch: LaunchPlan, *, now: float, parent: str | None = None) -> RunP
     for world in launch.config.worlds:
         copy_world(catalog.world(world).folder, paths.world / FIRST_REVISION / world)
     world_digest = folder_digest(paths.world / FIRST_REVISION)
-    files.write_whole(paths.launch, _yaml(_launch_record(launch, world_digest, now, parent)))
+    files.write_whole(
+        paths.launch, _yaml(_launch_record(launch, world_digest, now, parent, attempt))
+    )
     revisions.launch(
         paths,
         {f"knobs/{name}.yaml": content for name, content in launch.knob_files.items()},
@@ -181,7 +194,8 @@ def check_world(paths: RunPaths) -> None:
         LaunchError: if a file of it was changed, added or removed since.
     """
     for name, launched in _read_record(paths).get("protected", {}).items():
-        if folder_digest(paths.root / name) != launched:
+        # The other entries are folders of the checkout, which the gate compares.
+        if name.startswith(WORLD) and folder_digest(paths.root / name) != launched:
             raise LaunchError(
                 f"{paths.root / name} is not what the run was launched with, so nothing measured "
                 "with it could be compared; restore it, and edit a copy as a new revision"
@@ -286,14 +300,14 @@ def _check_disk(config: RunConfig, runs: Path) -> None:
 
 
 def _launch_record(
-    launch: LaunchPlan, world_digest: str, now: float, parent: str | None
+    launch: LaunchPlan, world_digest: str, now: float, parent: str | None, attempt: int
 ) -> dict[str, Any]:
     packages = ("torch", "transformers", "numpy")
     return {
         "run": launch.run_id,
         "launched": round(now, 3),
         "parent": parent,
-        "attempt": 1,
+        "attempt": attempt,
         "commit": _commit(),
         "versions": {
             "python": platform.python_version(),
@@ -307,7 +321,7 @@ def _launch_record(
             }
             for world, tasks in launch.tasks.items()
         },
-        "protected": {f"world/{FIRST_REVISION}": world_digest},
+        "protected": {f"{WORLD}{FIRST_REVISION}": world_digest, **protected.digests()},
         "config": recipe_file.to_values(launch.config),
     }
 

@@ -144,7 +144,7 @@ def reconcile(run: Run, step: int) -> KnobStatus:
         total_steps=run.total_steps,
         revision=status.revision,
         refused=[finding.to_json() for finding in status.refused],
-        warnings=[finding.to_json() for finding in status.warnings],
+        warnings=[finding.to_json() for finding in (*status.warnings, *status.waiting)],
         in_force_since=dict(status.since_step),
     )
     if logged is None:
@@ -310,6 +310,9 @@ def _tell_knobs(run: Run, step: int, status: KnobStatus) -> None:
     if status.refused and (run.last_status is None or run.last_status.refused != status.refused):
         refusals = [finding.to_json() for finding in status.refused]
         event(run, "knob_refused", step, revision=status.revision, findings=refusals)
+    for outcome in status.proposals:
+        kind = "proposal_refused" if outcome.revision is None else "proposal_adopted"
+        event(run, kind, step, outcome=outcome.to_json())
 
 
 def _tell_episodes(run: Run, record: StepRecord, rollout: Rollout) -> None:

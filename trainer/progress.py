@@ -56,7 +56,10 @@ class StepPrinter:
         for change in status.changed:
             told = f"{change.path}: {change.old} -> {change.new} (revision {status.revision})"
             self._print("knob", "bold magenta", told)
-        for finding in (*status.refused, *status.warnings):
+        for outcome in status.proposals:
+            refused = outcome.revision is None
+            self._print("proposal", "bold red" if refused else "bold magenta", str(outcome))
+        for finding in (*status.refused, *status.warnings, *status.waiting):
             refused = finding.severity is Severity.ERROR
             self._print("refused" if refused else "doubtful", "bold red", str(finding))
         self._print("", "", line(record))

@@ -118,6 +118,8 @@ EVENT_KINDS: Mapping[str, str] = {
     "user_failed": "A user engine had no answer within its deadline and retries.",
     "knob_adopted": "An edit of knob files came into force.",
     "knob_refused": "An edit was refused; the values before it stay in force.",
+    "proposal_adopted": "A proposal came into force; says its number, revision and changes.",
+    "proposal_refused": "A proposal was refused; says its number and why.",
     "knob_vanished": "A knob file cannot be read; the last good values stay in force.",
     "resume_difference": "Disk, ledger and checkpoint disagree; says which won.",
     "checkpoint": "A checkpoint was written.",

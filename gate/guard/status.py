@@ -28,6 +28,14 @@ class ProposalOutcome:
     forced: str = ""
     """Why a person overruled what stood against it."""
 
+    def __str__(self) -> str:
+        """Return it on one line: the first reason of a refusal, or the revision."""
+        if self.revision is not None:
+            forced = f", forced: {self.forced}" if self.forced else ""
+            return f"proposal {self.number} is in force (revision {self.revision}{forced})"
+        more = f" (and {len(self.findings) - 1} more)" if len(self.findings) > 1 else ""
+        return f"proposal {self.number} was refused: {self.findings[0]}{more}"
+
     def to_json(self) -> dict[str, Any]:
         """Return it as `proposals/NNNN.report.json` holds it."""
         return {
