@@ -20,7 +20,7 @@ CLOSING = "--- end of data ---"
 LONGEST_TEXT = 600
 """Characters of one text that are shown unless a caller asks for more."""
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/#@+*-]{0,79}")
+_NAME = re.compile(r"[A-Za-z0-9_*][A-Za-z0-9_.:/#@+*-]{0,79}")
 
 
 def visible(text: str, limit: int = LONGEST_TEXT) -> str:
@@ -84,6 +84,17 @@ def plain(value: Any, *, depth: int = 4) -> Any:
     if isinstance(value, list | tuple):
         return [plain(entry, depth=depth - 1) for entry in value]
     return untrusted(repr(value))
+
+
+def texts_of(value: Any) -> list[str]:
+    """Return every text that `plain` marked as data within a value, in order."""
+    if isinstance(value, dict):
+        if value.keys() == {"untrusted_text"}:
+            return [str(value["untrusted_text"])]
+        return [text for entry in value.values() for text in texts_of(entry)]
+    if isinstance(value, list):
+        return [text for entry in value for text in texts_of(entry)]
+    return []
 
 
 def _escape(character: str) -> str:

@@ -1,0 +1,1 @@
+"""Experience: what runs have taught, kept as lessons that are added to and never edited."""
