@@ -16,6 +16,8 @@ from trainer.worlds.function.oracle import PLAYERS as FUNCTION_PLAYERS
 from trainer.worlds.intention import loader as intention
 from trainer.worlds.intention.oracle import PLAYERS as INTENTION_PLAYERS
 from trainer.worlds.player import PlayerFactory
+from trainer.worlds.telepathy import loader as telepathy
+from trainer.worlds.telepathy.oracle import PLAYERS as TELEPATHY_PLAYERS
 from trainer.worlds.travel import loader as travel
 from trainer.worlds.travel.oracle import PLAYERS as TRAVEL_PLAYERS
 
@@ -44,6 +46,7 @@ WORLDS: Mapping[str, World] = {
     "travel": World(travel.FOLDER, travel.load, TRAVEL_PLAYERS),
     "intention": World(intention.FOLDER, intention.load, INTENTION_PLAYERS),
     "function": World(function.FOLDER, function.load, FUNCTION_PLAYERS),
+    "telepathy": World(telepathy.FOLDER, telepathy.load, TELEPATHY_PLAYERS),
 }
 
 
