@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+
 import pytest
 import torch
 
 from trainer.bench.forced import Layout, demo_model, play, sampler_for
 from trainer.bench.rollout import reread
-from trainer.bench.timing import Account, Spent, Watched, median_ratio, take_turns
+from trainer.bench.timing import (
+    Account,
+    Spent,
+    Watched,
+    descendants_cpu_s,
+    median_ratio,
+    take_turns,
+)
+from trainer.bench.update import cut_at_turns
 
 LAYOUT = Layout(dialogues=3, prompt=5, reply=4, turns=3, observation=2)
 
@@ -29,6 +41,27 @@ def test_the_same_seed_plays_the_same_dialogues():
     )
     assert first == again
     assert [one.ids for one in first] != [one.ids for one in other]
+
+
+def test_dialogues_are_cut_after_a_turn_and_never_within_one():
+    whole = play(sampler_for(demo_model(), LAYOUT), LAYOUT, vocab_size=64, seed=1)
+    for one, piece in zip(whole, cut_at_turns(whole, LAYOUT), strict=True):
+        assert len(piece.ids) in (9, 15, 21)
+        assert piece.ids == one.ids[: len(piece.ids)]
+        assert piece.num_actions % LAYOUT.reply == 0
+
+
+def test_the_cpu_time_of_a_child_is_seen_while_it_lives_and_of_its_own_after_they_ended():
+    before = descendants_cpu_s()
+    inner = "[sys.executable, '-c', 'sum(range(10**7))']"
+    outer = f"import subprocess, sys; subprocess.run({inner}); input()"
+    with subprocess.Popen([sys.executable, "-c", outer], stdin=subprocess.PIPE) as child:
+        deadline = time.monotonic() + 30.0
+        while descendants_cpu_s() - before < 0.05 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        found = descendants_cpu_s() - before
+        child.communicate(b"\n")
+    assert found >= 0.05
 
 
 def test_the_baseline_writes_as_many_tokens_as_the_sampler():
