@@ -55,7 +55,8 @@ def infest(run: RunPaths, world: str, *, always: bool) -> None:
 
 def go_on(nursery: Nursery, run: RunPaths, world: str, *, stop_after: int) -> list[dict[str, Any]]:
     deadline_s = 1.0 if REASONS[world] == "world_hung" else PATIENCE_S
-    edits = {"1": {"environment": {"max_steps": 3, "tool_deadline_s": deadline_s}}}
+    limits = {"max_steps": 3, "tool_deadline_s": deadline_s, "drain_deadline_s": deadline_s}
+    edits = {"1": {"environment": limits}}
     child = nursery.run("resume", run.root, edits=edits, stop_after=stop_after)
     assert child.returncode == 0, child.told()
     assert tiny_run.alive(run.root) == []
