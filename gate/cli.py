@@ -1,23 +1,27 @@
-"""The gate's commands: check knob files, show what came into force, set one knob.
+"""The gate's commands: check, apply, revert, set, and show what came into force.
 
 Exit status: 0 it passed, 1 it was refused, 2 it was asked for wrongly.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
+from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from gate.contract import files, knobs, ledger
+from gate import selftest, telling
+from gate.contract import files, ledger, proposals
 from gate.contract.findings import Finding, Refused
 from gate.contract.knobs import tree
-from gate.contract.ledger import Entry, EntryKind
+from gate.contract.ledger import EntryKind, Revision
 from gate.contract.paths import RunPaths
-from gate.guard import inspection, setting
+from gate.guard import applying, inspection, setting
 
 REFUSED = 1
 RUNS = Path("runs")
@@ -37,6 +41,8 @@ app = typer.Typer(
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+WaitS = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the run's lock.")]
+Number = Annotated[int, typer.Argument(metavar="N", min=1, help="The proposal's number.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's directory or name.")]
 
 
@@ -45,19 +51,35 @@ def check(
     target: Annotated[
         str, typer.Argument(metavar="[RUN|DIR]", help="A run, or a directory of knob files.")
     ] = "knobs",
+    number: Annotated[
+        int | None, typer.Option("--proposal", min=1, help="Check this proposal of the run.")
+    ] = None,
+    self_test: Annotated[
+        bool, typer.Option("--self-test", help="Prove that every rule refuses what it must.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check knob files: a run's, against what is in force, or a directory's by themselves.
 
-    Nothing is changed. For a run the answer is what the next step boundary would say.
+    Nothing is changed. A directory's check, as CI runs it, includes the self-test. For a run, and for a proposal of it, the answer is what the next step
+    boundary would say.
 
-    Examples: 'gate check' (the starting set in knobs/), 'gate check latest --json'.
+    Examples: 'gate check' (the starting set in knobs/), 'gate check latest --json',
+    'gate check latest --proposal 7', 'gate check --self-test'.
     """
+    if self_test:
+        _self_test(as_json)
     run = _find_run(target)
-    if run is not None:
+    if number is not None:
+        run = _run(target)
+        _known_proposal(run, number)
+        found = inspection.inspect_proposal(run, number, worlds=_worlds_of(run))
+    elif run is not None:
         found = inspection.inspect_run(run, worlds=_worlds_of(run))
     elif Path(target).is_dir():
         found = inspection.inspect_directory(Path(target), worlds=_all_worlds())
+        silent = selftest.findings(selftest.run())
+        found = replace(found, findings=(*silent, *found.findings))
     else:
         raise typer.BadParameter(f"{target} is neither a run nor a directory of knob files")
     if as_json:
@@ -71,11 +93,71 @@ def check(
             }
         )
     else:
-        for change in found.changes:
-            typer.echo(f"{change.path}: {change.old} -> {change.new}")
-        _tell(found.findings)
-        typer.echo(f"{found.target}: {'passed' if found.passed else 'refused'}")
+        telling.changes(found.changes)
+        telling.findings(found.findings)
+        telling.say("passed" if found.passed else "refused", before=f"{found.target}: ")
     raise typer.Exit(0 if found.passed else REFUSED)
+
+
+@app.command()
+def apply(
+    name: RunName,
+    number: Number,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overrule difficulty; --reason is kept in the ledger.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Why it is overruled, in a sentence.")] = "",
+    wait_s: WaitS = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a proposal into force, also one that was refused before.
+
+    A running trainer takes proposals up by itself; this is for a person who decides, and for a
+    run that stands still. --force overrules difficulty alone. Never over an edit of a knob file
+    that the run has not looked at.
+
+    Examples: 'gate apply latest 7',
+    'gate apply latest 7 --force --reason "the last steps were a bad batch"'.
+    """
+    run = _run(name)
+    _known_proposal(run, number)
+    if force != bool(reason.strip()):
+        raise typer.BadParameter("--force and --reason belong together")
+    with _refusals_told(as_json):
+        made, warnings = applying.apply(
+            run,
+            number,
+            worlds=_worlds_of(run),
+            now=time.time(),
+            timeout_s=wait_s,
+            forced=reason.strip(),
+        )
+    _tell_revision(made, warnings, as_json)
+
+
+@app.command()
+def revert(
+    name: RunName,
+    number: Annotated[int, typer.Argument(metavar="REVISION", min=0, help="As in `gate log`.")],
+    reason: Annotated[str, typer.Option(help="Why, in a sentence; it is kept in the ledger.")],
+    wait_s: WaitS = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """Take one revision back and nothing else; difficulty and pace do not stand in its way.
+
+    Example: 'gate revert latest 3 --reason "success fell in both worlds"'.
+    """
+    run = _run(name)
+    with _refusals_told(as_json):
+        made = applying.revert(
+            run,
+            number,
+            reason=reason,
+            worlds=_worlds_of(run),
+            now=time.time(),
+            timeout_s=wait_s,
+        )
+    _tell_revision(made, (), as_json)
 
 
 @app.command()
@@ -84,7 +166,7 @@ def log(
     as_json: AsJson = False,
     limit: Annotated[int, typer.Option(min=1, help="Show the newest entries only.")] = 50,
 ) -> None:
-    """Show what came into force in a run, when, by whom and why, and what was refused.
+    """Show what came into force in a run, when, by whom and why, what was refused, and outcomes.
 
     Also says whether the ledger still hangs together; if not, the exit status is 1.
 
@@ -106,12 +188,12 @@ def log(
                 "chain_ok": chain.ok,
                 "first_bad_line": chain.first_bad_line,
                 "torn_lines": chain.torn,
-                "entries": [_as_record(entry, intents) for entry in shown],
+                "entries": [telling.as_record(entry, intents) for entry in shown],
             }
         )
     else:
         for entry in shown:
-            typer.echo(_as_text(entry, intents))
+            telling.line(entry, intents)
     if not chain.ok:
         typer.echo(
             f"{run.ledger}: line {chain.first_bad_line} does not follow from the line before; "
@@ -127,9 +209,7 @@ def set_(
     path: Annotated[str, typer.Argument(help="The knob, as user.max_reveals.")],
     value: Annotated[str, typer.Argument(help="Its new value, as in the file or as JSON.")],
     reason: Annotated[str, typer.Option(help="Why, in a sentence; it is kept in the ledger.")],
-    wait_s: Annotated[
-        float, typer.Option("--wait", min=0, help="Seconds to wait for the run's lock.")
-    ] = 10.0,
+    wait_s: WaitS = 10.0,
     as_json: AsJson = False,
 ) -> None:
     """Set one knob of a run; its file keeps its comments, and the run takes it up at its next step.
@@ -141,7 +221,7 @@ def set_(
     'gate set latest user.worlds.travel.max_reveals 2 --reason "too easy there"'.
     """
     run = _run(name)
-    try:
+    with _refusals_told(as_json):
         made = setting.set_knob(
             run,
             path,
@@ -151,22 +231,12 @@ def set_(
             now=time.time(),
             timeout_s=wait_s,
         )
-    except Refused as refused:
-        if as_json:
-            findings = [finding.to_json() for finding in refused.findings]
-            _print_json({"revision": None, "findings": findings})
-        else:
-            _tell(refused.findings)
-        raise typer.Exit(REFUSED) from refused
-    except (files.LockBusy, files.DiskFull, ledger.Damaged) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(REFUSED) from error
     number = None if made.revision is None else made.revision.number
     if as_json:
         findings = [finding.to_json() for finding in made.warnings]
         _print_json({"revision": number, "findings": findings})
         return
-    _tell(made.warnings)
+    telling.findings(made.warnings)
     if number is None:
         typer.echo(f"{path} is {value} already; nothing was written")
     else:
@@ -210,29 +280,53 @@ def _value(text: str) -> Any:
         return tree.resolve(text)
 
 
-def _tell(findings: tuple[Finding, ...]) -> None:
-    for finding in findings:
-        typer.echo(f"{finding.severity}: {finding}")
+def _known_proposal(run: RunPaths, number: int) -> None:
+    known = proposals.numbers(proposals.names(run))
+    if number not in known:
+        told = ", ".join(map(str, known[-5:])) or "none"
+        raise typer.BadParameter(f"{run.root} has no proposal {number}; known: {told}")
+
+
+def _self_test(as_json: bool) -> NoReturn:
+    results = selftest.run()
+    silent = selftest.findings(results)
+    if as_json:
+        _print_json({"passed": not silent, "results": [result.to_json() for result in results]})
+    else:
+        for result in results:
+            told = ("passed", "refuses") if result.refused else ("refused", "LETS PASS")
+            telling.say(told[0], f"  {result.rule} {told[1]} {result.what}")
+        telling.findings(silent)
+    raise typer.Exit(REFUSED if silent else 0)
+
+
+@contextlib.contextmanager
+def _refusals_told(as_json: bool) -> Generator[None]:
+    """Tell why the block was refused, and end with that status."""
+    try:
+        yield
+    except Refused as refused:
+        if as_json:
+            found = [finding.to_json() for finding in refused.findings]
+            _print_json({"revision": None, "findings": found})
+        else:
+            telling.findings(refused.findings)
+        raise typer.Exit(REFUSED) from refused
+    except (files.LockBusy, files.DiskFull, ledger.Damaged) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(REFUSED) from error
+
+
+def _tell_revision(made: Revision, warnings: tuple[Finding, ...], as_json: bool) -> None:
+    if as_json:
+        found = [finding.to_json() for finding in warnings]
+        moved = [change.to_json() for change in made.changes]
+        _print_json({"revision": made.number, "changes": moved, "findings": found})
+        return
+    telling.findings(warnings)
+    telling.changes(made.changes)
+    telling.say("committed", f": revision {made.number}, in force from the next step on")
 
 
 def _print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def _as_record(entry: Entry, intents: dict[int | None, Entry]) -> dict[str, Any]:
-    intent = intents.get(entry.revision) if entry.kind is EntryKind.COMMITTED else None
-    body = {**(intent.body if intent is not None else {}), **entry.body}
-    return {"kind": str(entry.kind), "step": entry.step, "time": entry.time, **body}
-
-
-def _as_text(entry: Entry, intents: dict[int | None, Entry]) -> str:
-    record = _as_record(entry, intents)
-    lines = [f"step {entry.step}  {entry.kind}  revision {record.get('revision')}"]
-    if "author" in record:
-        why = f": {record['reason']}" if record["reason"] else ""
-        lines[0] += f"  {record['origin']} by {record['author']}{why}"
-    for change in record.get("changes", ()):
-        moved = knobs.KnobChange.from_json(change)
-        lines.append(f"    {moved.path}: {moved.old} -> {moved.new}")
-    lines += [f"    {Finding.from_json(finding)}" for finding in record.get("findings", ())]
-    return "\n".join(lines)

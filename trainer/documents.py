@@ -15,6 +15,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from gate import document as gate_page
 from gate.contract import files, knobs, records
 from gate.contract.knobs import document as knobs_page
 from trainer import recipe_file
@@ -46,6 +47,7 @@ def blocks(checkout: Path = CHECKOUT) -> dict[tuple[Path, str], str]:
     return {
         (page, "fields"): records.markdown(),
         (page, "lines"): _examples(checkout / GOLDEN),
+        (Path("docs/gate.md"), "rules"): gate_page.markdown(),
         (Path("docs/recipes.md"), "recipes"): _recipes(),
         (Path("docs/recipes.md"), "settings"): _settings(),
     }

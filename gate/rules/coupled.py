@@ -15,7 +15,7 @@ from gate.rules.declaration import Declaration
 DECLARATION = Declaration(
     sentence="The pull to the reference policy and a learning rate do not both grow tenfold in one"
     " write without a reason.",
-    answers="ms-swift#3136, verl#2626: an update that diverges for no single cause.",
+    answers="ms-swift#3136, verl#2626: an update diverges, and one token comes for ever.",
 )
 
 FACTOR = 10.0

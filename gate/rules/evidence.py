@@ -14,7 +14,7 @@ from gate.rules.declaration import Declaration
 DECLARATION = Declaration(
     sentence="A proposal cites at least one training record of its run, and every record that it "
     "cites exists.",
-    answers="karpathy/autoresearch PR#560, wandb/senpai PR#898: changes kept on a story.",
+    answers="karpathy/autoresearch PR#560, wandb/senpai PR#898: luck of a seed counted as a win.",
     by_hand="silent",
 )
 

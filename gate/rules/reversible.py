@@ -15,7 +15,7 @@ from gate.rules.declaration import Declaration
 DECLARATION = Declaration(
     sentence="A proposal's way back names every knob that it changes, no other, and leads away "
     "from the new value.",
-    answers="EAU: runs restarted at steps 52, 24 and 78, since faults could not be undone in them.",
+    answers="EAU: its first three runs had to be restarted (at steps 52, 24 and 78).",
     by_hand="silent",
 )
 

@@ -16,7 +16,7 @@ from gate.rules.declaration import Declaration
 DECLARATION = Declaration(
     sentence="No shaping rule pays for a failing event, pays an event again without `once`, or "
     "pays what another rule pays already.",
-    answers="ReZero#1: the reward rises on a bugged reward; UserGym: turn rewards that repeat.",
+    answers="ReZero#1: the reward rises on a bugged reward.",
 )
 
 SHAPING = "reward.shaping"

@@ -1,0 +1,261 @@
+"""The self-test: every rule refuses what it must, and lets pass what nobody changed.
+
+A gate whose rule was switched off looks like one that passes everything. One literal table holds
+a known-bad input for every rule; `gate check --self-test` tries them all, in CI and at a launch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gate import rules
+from gate.contract import knobs
+from gate.contract.findings import Finding, Severity
+from gate.contract.knobs import ABSENT, KnobChange, Knobs
+from gate.contract.ledger import Author
+from gate.contract.proposals import Direction, Expected, Proposal
+from gate.contract.windows import Window
+from gate.rules.change_set import ChangeSet, Known
+
+GOOD = Proposal(
+    number=7,
+    why="users repeat themselves",
+    author="operator",
+    expected=Expected("success", Direction.UP, 0.05),
+    window=20,
+    steps=(12,),
+    text="why: users repeat themselves",
+)
+"""A proposal that nothing stands against, on its own."""
+
+SEEN = Known(last_step=40)
+
+EASIER: Mapping[str, Any] = {"user.max_reveals": 3}
+
+
+@dataclass(frozen=True)
+class KnownBad:
+    """An input that one rule must refuse."""
+
+    rule: str
+    what: str
+    """What is bad about it, so that `rule refuses what` reads as a sentence."""
+    new: Mapping[str, Any] = field(default_factory=lambda: EASIER)
+    """New values by knob path, over the defaults."""
+    old: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Values by knob path that are in force before."""
+    evidence: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further fields of the `ChangeSet`."""
+
+    def change_set(self) -> ChangeSet:
+        """Return it as the rules see it."""
+        before = _over(knobs.defaults(), self.old)
+        changes = tuple(KnobChange(path, ABSENT, value) for path, value in self.new.items())
+        # What no knob declares, or no range allows, cannot become knobs: the rules see it bare.
+        after = _over(before, self.new) if self.rule not in _BARE else before
+        if self.rule not in _BARE:
+            changes = knobs.diff(before, after)
+        given = {"author": Author.META_AGENT, "step": 41, "known": SEEN, **self.evidence}
+        return ChangeSet(new=after, old=before, changes=changes, **given)
+
+
+_BARE = frozenset({"declared", "in_range"})
+
+
+def _over(values: Knobs, new: Mapping[str, Any]) -> Knobs:
+    return knobs.apply(values, [KnobChange(path, ABSENT, value) for path, value in new.items()])
+
+
+def _shaping(*rules_: Mapping[str, Any]) -> dict[str, Any]:
+    return {"reward.shaping": list(rules_)}
+
+
+def _proposal(**fields: Any) -> dict[str, Any]:
+    return {"proposal": Proposal(**{**GOOD.__dict__, **fields})}
+
+
+_FIRST_HIT = {"id": "first_hit", "event": "search_ok", "value": 0.1}
+_OPEN = Window(6, 3, first_step=30, steps=20, knobs=frozenset({"agent.entropy_coeff"}))
+
+KNOWN_BAD: tuple[KnownBad, ...] = (
+    KnownBad("declared", "a knob that does not exist", new={"user.max_reveal": 3}),
+    KnownBad(
+        "declared",
+        "a world for a knob that all worlds share",
+        new={"agent.worlds.travel.actor_lr": 2e-6},
+    ),
+    KnownBad("in_range", "61 steps", new={"environment.max_steps": 61}),
+    KnownBad("in_range", "2 steps", new={"environment.max_steps": 2}),
+    KnownBad("in_range", "a value that is no number", new={"agent.actor_lr": float("nan")}),
+    KnownBad("step_size", "a learning rate a hundred times as high", new={"agent.actor_lr": 1e-4}),
+    KnownBad(
+        "difficulty",
+        "harder tasks at a success of 0.79",
+        new={"environment.max_steps": 17},
+        evidence={"success_history": (0.79,) * 20},
+    ),
+    KnownBad(
+        "difficulty",
+        "harder tasks after 19 steps",
+        new={"environment.max_steps": 17},
+        evidence={"success_history": (0.8,) * 19},
+    ),
+    KnownBad(
+        "difficulty",
+        "harder tasks when a step has no success",
+        new={"environment.max_steps": 17},
+        evidence={"success_history": (*(0.9,) * 19, float("nan"))},
+    ),
+    KnownBad(
+        "coupled",
+        "a pull and a learning rate that both grow tenfold",
+        old={"agent.kl_coeff": 0.001},
+        new={"agent.kl_coeff": 0.01, "agent.actor_lr": 1e-5},
+    ),
+    KnownBad(
+        "reward_weights",
+        "rewards that are all 0",
+        new={"reward.task_weight": 0, "reward.conversation_weight": 0},
+    ),
+    KnownBad(
+        "reward_weights",
+        "shaping that pays as much as the task",
+        new=_shaping({**_FIRST_HIT, "value": 1.0}),
+    ),
+    KnownBad(
+        "reward_bounds",
+        "pay for a search that failed",
+        new=_shaping({**_FIRST_HIT, "event": "search_failed"}),
+    ),
+    KnownBad(
+        "reward_bounds",
+        "pay for a wrong choice",
+        new=_shaping({**_FIRST_HIT, "event": "choice_wrong"}),
+    ),
+    KnownBad(
+        "reward_bounds",
+        "pay for an unreadable action in one world",
+        new={"reward.worlds.travel.shaping": [{**_FIRST_HIT, "event": "malformed"}]},
+    ),
+    KnownBad(
+        "reward_bounds",
+        "pay for one event again and again",
+        new=_shaping({**_FIRST_HIT, "value": 0.01, "once": False}),
+    ),
+    KnownBad(
+        "reward_bounds",
+        "two rules that pay for one event",
+        new=_shaping(_FIRST_HIT, {**_FIRST_HIT, "id": "again"}),
+    ),
+    KnownBad("pace", "a second change in an open window", evidence={"windows": (_OPEN,)}),
+    KnownBad(
+        "pace",
+        "a concurrent change of the very knob under test",
+        old={"agent.entropy_coeff": 0.002},
+        new={"agent.entropy_coeff": 0.004},
+        evidence={"windows": (_OPEN,), **_proposal(concurrent=True)},
+    ),
+    KnownBad(
+        "pace",
+        "a knob written again before its effect can show",
+        new={"agent.entropy_coeff": 0.002},
+        evidence={"last_written": {"agent.entropy_coeff": 22}},
+    ),
+    KnownBad("evidence", "a proposal without evidence", evidence=_proposal(steps=())),
+    KnownBad("evidence", "a step that never was", evidence=_proposal(steps=(41,))),
+    KnownBad("evidence", "an episode that never was", evidence=_proposal(episodes=("000012-99",))),
+    KnownBad(
+        "holdout",
+        "a canary of the evaluation",
+        evidence=_proposal(text="# EAU-EVALUATION-TRAVEL-1"),
+    ),
+    KnownBad(
+        "holdout",
+        "an id of an evaluation task",
+        evidence={
+            **_proposal(text="see small-22-78be266e"),
+            "known": Known(last_step=40, evaluation_words=frozenset({"small-22-78be266e"})),
+        },
+    ),
+    KnownBad(
+        "holdout",
+        "a path to the evaluation",
+        evidence=_proposal(text="see trainer/worlds/travel/evaluation/tasks.jsonl"),
+    ),
+    KnownBad(
+        "holdout",
+        "a score of the evaluation",
+        evidence=_proposal(text="held-out success fell to 0.4"),
+    ),
+    KnownBad("reversible", "a way back without the knob", evidence=_proposal(way_back={})),
+    KnownBad(
+        "reversible",
+        "a way back to the new value",
+        evidence=_proposal(way_back={"user.max_reveals": 3}),
+    ),
+    KnownBad(
+        "reversible",
+        "a way back for a knob that does not change",
+        evidence=_proposal(way_back={"user.max_reveals": 2, "user.persona": "plain"}),
+    ),
+    KnownBad(
+        "protected",
+        "a change after the gate's own code was edited",
+        evidence={
+            **_proposal(),
+            "known": Known(last_step=40, protected_differences=("gate/rules",)),
+        },
+    ),
+    KnownBad(
+        "restart_budget",
+        "a sixth launch",
+        evidence={**_proposal(), "known": Known(last_step=40, attempt=6)},
+    ),
+)
+"""What every rule must refuse, at least one input for each."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one known-bad input."""
+
+    rule: str
+    what: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the rule refused it, as it must."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        found = [finding.to_json() for finding in self.findings]
+        return {"rule": self.rule, "what": self.what, "refused": self.refused, "findings": found}
+
+
+def run(table: Iterable[KnownBad] = KNOWN_BAD) -> tuple[Result, ...]:
+    """Show every known-bad input to its rule; a rule without an input counts as one that passes."""
+    table = tuple(table)
+    results = [
+        Result(bad.rule, bad.what, tuple(rules.RULES[bad.rule](bad.change_set()))) for bad in table
+    ]
+    untried = [name for name in rules.RULES if name not in {bad.rule for bad in table}]
+    return (*results, *(Result(name, "anything at all: nothing tries it", ()) for name in untried))
+
+
+def findings(results: Iterable[Result]) -> tuple[Finding, ...]:
+    """Return a finding for every rule that lets pass what it must refuse."""
+    return tuple(
+        Finding(
+            "gate.self-test",
+            Severity.ERROR,
+            f"The rule {result.rule} lets pass {result.what}.",
+            f"Restore gate/rules/{result.rule}.py; until then nothing that passes means anything.",
+            path=result.rule,
+        )
+        for result in results
+        if not result.refused
+    )
