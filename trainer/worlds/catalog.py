@@ -20,6 +20,8 @@ from trainer.worlds.telepathy import loader as telepathy
 from trainer.worlds.telepathy.oracle import PLAYERS as TELEPATHY_PLAYERS
 from trainer.worlds.travel import loader as travel
 from trainer.worlds.travel.oracle import PLAYERS as TRAVEL_PLAYERS
+from trainer.worlds.turtle import loader as turtle
+from trainer.worlds.turtle.oracle import PLAYERS as TURTLE_PLAYERS
 
 SPLITS = ("train", "evaluation")
 
@@ -47,6 +49,7 @@ WORLDS: Mapping[str, World] = {
     "intention": World(intention.FOLDER, intention.load, INTENTION_PLAYERS),
     "function": World(function.FOLDER, function.load, FUNCTION_PLAYERS),
     "telepathy": World(telepathy.FOLDER, telepathy.load, TELEPATHY_PLAYERS),
+    "turtle": World(turtle.FOLDER, turtle.load, TURTLE_PLAYERS),
 }
 
 

@@ -1,0 +1,1 @@
+"""The turtle world: a strange story, yes or no questions, and what lies behind it."""

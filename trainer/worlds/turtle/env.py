@@ -1,0 +1,93 @@
+"""The turtle world: questions go to the user, stories are scored here, a whole one ends it.
+
+It has no tools and no chance of its own, and it never quotes a criterion. What a story is worth
+is `verifier`'s word, what is said about it `wording`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer.episode import StopReason
+from trainer.message import Action, Choice, Reply
+from trainer.task import Task
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
+from .verifier import TurtleState  # noqa: TID252
+
+
+class TurtleEnv:
+    """One riddle; see `trainer.worlds.seam.Env`."""
+
+    def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
+        self._task = task
+        self._style = wording.style(settings)
+        self._max_steps = int(settings.get("max_steps", 16))
+        self._threshold = float(settings.get("success_threshold", verifier.SUCCESS_THRESHOLD))
+        self._state = TurtleState()
+        self._started = False
+
+    def start(self) -> Opening:
+        """Begin the riddle; a second call is a bug of the caller."""
+        if self._started:
+            raise RuntimeError("this world was started already; make a new one for each episode")
+        self._started = True
+        return Opening(wording.system(self._style, self._max_steps), self._task.opening)
+
+    def act(self, action: Action) -> StepResult:
+        """Pass a question on to the user, or score a story."""
+        if not self._started:
+            raise RuntimeError("start() comes first")
+        match action.choice:
+            case Choice.ACTION:
+                return StepResult(say=action.content)
+            case Choice.ANSWER:
+                return self._answer(action.content)
+            case Choice.FINISH:
+                return StepResult(events=("finished",), stop=StopReason.FAILED)
+            case Choice.SEARCH:
+                return self._malformed("there is nothing to search in this world")
+            case Choice.TOOL:
+                return self._malformed(f"there is no tool named {action.name[:40]!r}")
+            case Choice.MALFORMED:
+                return self._malformed(action.content)
+
+    def hear(self, reply: Reply) -> StepResult:
+        """Note what a reply tells; it earns nothing.
+
+        Raises:
+            ValueError: if the reply names a clue that the task does not have.
+        """
+        unknown = set(reply.revealed) - {fact.id for fact in self._task.facts}
+        if unknown:
+            raise ValueError(f"task {self._task.id} has no clues {sorted(unknown)}")
+        before, self._state = self._state, self._state.hear(self._task, reply.revealed)
+        num_new = len(self._state.heard) - len(before.heard)
+        return StepResult(events=("clue_told",) * num_new or ("off_topic",))
+
+    def verdict(self) -> Verdict:
+        """Judge what has happened so far."""
+        return verifier.verdict(self._task, self._state, self._threshold)
+
+    def _answer(self, content: str) -> StepResult:
+        told = verifier.halves(self._task, content)
+        scored = verifier.score(verifier.weights(self._task), told)
+        reward = verifier.pay(scored, self._state.best)
+        self._state = self._state.answer(self._task, content)
+        solved = verifier.is_solved(self._state.best, self._threshold)
+        return StepResult(
+            observation=wording.feedback(self._style, told, solved),
+            events=("story_solved" if solved else "story_better" if reward else "story_no_better",),
+            reward=reward,
+            stop=StopReason.SOLVED if solved else None,
+        )
+
+    def _malformed(self, reason: str) -> StepResult:
+        return StepResult(wording.malformed(self._style, reason), events=("malformed",))
+
+
+def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> TurtleEnv:
+    """Return a fresh world for one episode; it has no chance of its own, so no use for a seed."""
+    return TurtleEnv(task, settings)
