@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Collection
 
 from gate.contract import knobs
+from skill import fence
 from skill.experience.lesson import Lesson, Status
 from skill.experience.pool import Pool
 
@@ -42,9 +43,11 @@ def doubts(
         name for name in one.knobs if name.startswith(tuple(files)) and name not in knobs.specs()
     ]
     if gone:
-        found.append(f"speaks of knobs that are no longer declared: {', '.join(gone)}")
+        found.append(
+            f"speaks of knobs that are no longer declared: {', '.join(map(fence.name, gone))}"
+        )
     if worlds and one.world not in (ANY, *worlds):
-        found.append(f"learnt in the world {one.world}, which is not here")
+        found.append(f"learnt in the world {fence.name(one.world)}, which is not here")
     for other in pool.standing():
         if other.id != one.id and contradict(one, other):
             found.append(f"lesson {other.id} says the opposite in the same scope: test before use")

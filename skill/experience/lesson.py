@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import tree
+from skill import fence
 
 LARGEST = 32_768
 """Characters of a lesson's file."""
@@ -179,7 +180,7 @@ def read_front_matter(name: str, front: str) -> tree.Entries:
     keys = [key.text for key, _ in root.pairs]
     for key, _ in root.pairs:
         if keys.count(key.text) > 1:
-            message = f"The key {key.text[:40]!r} stands there twice."
+            message = f"The key {fence.name(key.text)} stands there twice."
             line = key.start.line + 1
             raise Refused([_flaw(name, "front_matter", message, "Keep one.", line=line)])
     return root
@@ -197,7 +198,12 @@ def _faults(name: str, values: dict[str, Any], body: str, *, number: int) -> lis
         if key not in values
     ]
     faults += [
-        _flaw(name, "unknown", f"{key[:40]!r} is no key of a lesson.", f"Keys: {', '.join(_KEYS)}.")
+        _flaw(
+            name,
+            "unknown",
+            f"{fence.name(key)} is no key of a lesson.",
+            f"Keys: {', '.join(_KEYS)}.",
+        )
         for key in values
         if key not in _KEYS + _OPTIONAL
     ]

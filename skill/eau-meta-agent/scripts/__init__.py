@@ -1,0 +1,1 @@
+"""Scripts: what a coding agent runs; each only calls the command of its name."""
