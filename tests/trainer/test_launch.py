@@ -43,7 +43,7 @@ def create(folder: Path, **other: Any) -> RunPaths:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("worlds={travle: {}}", "unknown world 'travle'; the recipe may name intention, travel"),
+        ("worlds={travle: {}}", "unknown world 'travle'; the recipe may name "),
         ("worlds.travel.tasks=giant-*", "'giant-*' matches none of"),
         ("worlds.travel.source=/nowhere", "worlds.travel: "),
         ("policy.size.heads=3", "policy.size.heads 3 is not a multiple of kv_heads 2"),
