@@ -120,7 +120,7 @@ def with_block(page: str, name: str, text: str) -> str | None:
 
 
 def _markers(name: str) -> tuple[str, str]:
-    return f"<!-- begin {name}: made by `make docs` -->", f"<!-- end {name} -->"
+    return f"<!-- begin {name}: generated, edit its source -->", f"<!-- end {name} -->"
 
 
 def _examples(golden: Path) -> str:
