@@ -15,6 +15,8 @@ from trainer.worlds.function import loader as function
 from trainer.worlds.function.oracle import PLAYERS as FUNCTION_PLAYERS
 from trainer.worlds.intention import loader as intention
 from trainer.worlds.intention.oracle import PLAYERS as INTENTION_PLAYERS
+from trainer.worlds.persuasion import loader as persuasion
+from trainer.worlds.persuasion.oracle import PLAYERS as PERSUASION_PLAYERS
 from trainer.worlds.player import PlayerFactory
 from trainer.worlds.telepathy import loader as telepathy
 from trainer.worlds.telepathy.oracle import PLAYERS as TELEPATHY_PLAYERS
@@ -50,6 +52,7 @@ WORLDS: Mapping[str, World] = {
     "function": World(function.FOLDER, function.load, FUNCTION_PLAYERS),
     "telepathy": World(telepathy.FOLDER, telepathy.load, TELEPATHY_PLAYERS),
     "turtle": World(turtle.FOLDER, turtle.load, TURTLE_PLAYERS),
+    "persuasion": World(persuasion.FOLDER, persuasion.load, PERSUASION_PLAYERS),
 }
 
 

@@ -64,4 +64,4 @@ def test_an_unknown_world_or_split_is_told_with_what_there_is() -> None:
 def test_a_missing_source_lists_every_path_that_was_tried(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError) as caught:
         catalog.tasks(name, "train", tmp_path / "nowhere")
-    assert str(caught.value).count(str(tmp_path / "nowhere")) == 2
+    assert str(caught.value).count(str(tmp_path / "nowhere")) >= 2

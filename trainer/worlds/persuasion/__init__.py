@@ -1,0 +1,1 @@
+"""The persuasion world: somebody holds a claim, and arguments may move them."""

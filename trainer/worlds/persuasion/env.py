@@ -1,0 +1,83 @@
+"""The persuasion world: every message is an argument, and what the holder grants moves them.
+
+It has no tools and no chance of its own. It ends when the holder strongly disagrees with their
+own claim. What a move is worth is `verifier`'s word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer.episode import StopReason
+from trainer.message import Action, Choice, Reply
+from trainer.task import Task
+from trainer.worlds.seam import Opening, StepResult, Verdict
+
+from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
+from .verifier import PersuasionState  # noqa: TID252
+
+
+class PersuasionEnv:
+    """One dispute; see `trainer.worlds.seam.Env`."""
+
+    def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
+        self._task = task
+        self._style = wording.style(settings)
+        self._max_steps = int(settings.get("max_steps", 16))
+        self._state = PersuasionState()
+        self._started = False
+
+    def start(self) -> Opening:
+        """Begin the dispute; a second call is a bug of the caller."""
+        if self._started:
+            raise RuntimeError("this world was started already; make a new one for each episode")
+        self._started = True
+        return Opening(wording.system(self._style, self._max_steps), self._task.opening)
+
+    def act(self, action: Action) -> StepResult:
+        """Pass an argument on; `[action]` and `[answer]` are the same, as in PersuadeGym."""
+        if not self._started:
+            raise RuntimeError("start() comes first")
+        match action.choice:
+            case Choice.ACTION | Choice.ANSWER:
+                before, self._state = self._state, self._state.argue(action.content)
+                insult = self._state.num_insults > before.num_insults
+                return StepResult(say=action.content, events=("offended",) if insult else ())
+            case Choice.FINISH:
+                return StepResult(events=("finished",), stop=StopReason.FAILED)
+            case Choice.SEARCH:
+                return self._malformed("there is nothing to search in this world")
+            case Choice.TOOL:
+                return self._malformed(f"there is no tool named {action.name[:40]!r}")
+            case Choice.MALFORMED:
+                return self._malformed(action.content)
+
+    def hear(self, reply: Reply) -> StepResult:
+        """Move the holder by what the reply grants for the first time.
+
+        Raises:
+            ValueError: if the reply names a point that the task does not have.
+        """
+        unknown = set(reply.revealed) - {fact.id for fact in self._task.facts}
+        if unknown:
+            raise ValueError(f"task {self._task.id} has no points {sorted(unknown)}")
+        before, self._state = self._state, self._state.hear(self._task, reply.revealed)
+        num_new = len(self._state.conceded) - len(before.conceded)
+        return StepResult(
+            events=("point_granted",) * num_new or ("off_topic",),
+            reward=verifier.paid(before, self._state),
+            stop=StopReason.SOLVED if self._state.stance == verifier.LAST else None,
+        )
+
+    def verdict(self) -> Verdict:
+        """Judge where the holder stands."""
+        return verifier.verdict(self._task, self._state)
+
+    def _malformed(self, reason: str) -> StepResult:
+        return StepResult(wording.malformed(self._style, reason), events=("malformed",))
+
+
+def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> PersuasionEnv:
+    """Return a fresh world for one episode; it has no chance of its own, so no use for a seed."""
+    return PersuasionEnv(task, settings)
