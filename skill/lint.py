@@ -15,11 +15,10 @@ from pathlib import Path
 
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import tree
-from skill import fence
+from skill import fence, front_matter
 from skill.commands.page import show_json
 from skill.experience import index, pool
 from skill.experience.doubts import contradictions
-from skill.experience.lesson import read_front_matter, split_front_matter
 
 ROOT = Path(__file__).parents[1]
 SKILL = "skill/eau-meta-agent"
@@ -107,12 +106,12 @@ def check_front_matter(text: str, folder: str) -> Iterator[Finding]:
         folder: Name of the folder it lies in.
     """
     try:
-        front, _ = split_front_matter("SKILL.md", text)
+        front, _ = front_matter.split("SKILL.md", text)
         if "\t" in front:
             line = front[: front.index("\t")].count("\n") + 2
             yield _flaw("SKILL.md", "tab", "The front matter holds a tab.", "Use spaces.", line)
             return
-        root = read_front_matter("SKILL.md", front)
+        root = front_matter.read("SKILL.md", front)
     except Refused as error:
         yield from error.findings
         return

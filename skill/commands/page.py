@@ -69,7 +69,8 @@ def show_json(value: dict[str, Any], *, lists: Iterable[str], most: int = MOST_C
     names = [name for name in lists if isinstance(value.get(name), list)]
     while len(text := _dump(kept)) > most and any(kept[name] for name in names):
         longest = max(names, key=lambda name: len(_dump(kept[name])))
-        kept[longest] = kept[longest][: len(kept[longest]) * 2 // 3]
+        fitting = int(len(kept[longest]) * most / len(text))
+        kept[longest] = kept[longest][: min(fitting, len(kept[longest]) * 2 // 3)]
         kept["left_out"][longest] = len(value[longest]) - len(kept[longest])
     if len(text) > most:
         text = _dump({"error": "the answer does not fit; ask with a smaller --limit"})

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import tree
-from skill import fence
+from skill import fence, front_matter
 
 LARGEST = 32_768
 """Characters of a lesson's file."""
@@ -113,8 +113,8 @@ def parse(name: str, text: str) -> Lesson:
         raise Refused(
             [_flaw(name, "size", f"{name} is over {LARGEST} characters.", "Say it in fewer words.")]
         )
-    front, body = split_front_matter(name, text)
-    values = _values(name, front)
+    front, body = front_matter.split(name, text)
+    values: dict[str, Any] = tree.value_of(front_matter.read(name, front))
     faults = _faults(name, values, body, number=int(numbered.group(1)))
     if faults:
         raise Refused(faults)
@@ -136,58 +136,6 @@ def parse(name: str, text: str) -> Lesson:
         window=values.get("window"),
         supersedes=values.get("supersedes"),
     )
-
-
-def split_front_matter(name: str, text: str) -> tuple[str, str]:
-    """Return the YAML between the first two lines of three dashes, and the rest.
-
-    Raises:
-        Refused: if a file does not begin with such a block.
-    """
-    match = re.match(r"---\n(.*?\n)---(?:\n|$)", text, flags=re.DOTALL)
-    if match is None:
-        raise Refused(
-            [
-                _flaw(
-                    name,
-                    "front_matter",
-                    f"{name} has no front matter.",
-                    "Begin with a line ---, the keys, and another line ---.",
-                    line=1,
-                )
-            ]
-        )
-    return match.group(1), text[match.end() :]
-
-
-def read_front_matter(name: str, front: str) -> tree.Entries:
-    """Return the tree of a front matter.
-
-    Raises:
-        Refused: if it is no map in the strict part of YAML; the line counts from the file's top.
-    """
-    try:
-        root = tree.read(front)
-    except tree.Unreadable as fault:
-        line = fault.line + 1
-        raise Refused(
-            [_flaw(name, "front_matter", fault.message, fault.next_step, line=line)]
-        ) from fault
-    if not isinstance(root, tree.Entries):
-        raise Refused(
-            [_flaw(name, "front_matter", f"{name} has no keys.", "Write `key: value`.", line=2)]
-        )
-    keys = [key.text for key, _ in root.pairs]
-    for key, _ in root.pairs:
-        if keys.count(key.text) > 1:
-            message = f"The key {fence.name(key.text)} stands there twice."
-            line = key.start.line + 1
-            raise Refused([_flaw(name, "front_matter", message, "Keep one.", line=line)])
-    return root
-
-
-def _values(name: str, front: str) -> dict[str, Any]:
-    return tree.value_of(read_front_matter(name, front))
 
 
 def _faults(name: str, values: dict[str, Any], body: str, *, number: int) -> list[Finding]:

@@ -12,6 +12,7 @@ from gate.contract.paths import RunPaths
 from skill.diagnosis.windows import Window
 
 NOW = 1_000_000.0
+BIG_STEPS = 10_000
 
 LEARNER = {
     "entropy": 0.5,
