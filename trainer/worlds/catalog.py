@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from trainer.task import Task
+from trainer.worlds.colbench import loader as colbench
+from trainer.worlds.colbench.oracle import PLAYERS as COLBENCH_PLAYERS
 from trainer.worlds.function import loader as function
 from trainer.worlds.function.oracle import PLAYERS as FUNCTION_PLAYERS
 from trainer.worlds.intention import loader as intention
@@ -18,6 +20,8 @@ from trainer.worlds.intention.oracle import PLAYERS as INTENTION_PLAYERS
 from trainer.worlds.persuasion import loader as persuasion
 from trainer.worlds.persuasion.oracle import PLAYERS as PERSUASION_PLAYERS
 from trainer.worlds.player import PlayerFactory
+from trainer.worlds.search import loader as search
+from trainer.worlds.search.oracle import PLAYERS as SEARCH_PLAYERS
 from trainer.worlds.telepathy import loader as telepathy
 from trainer.worlds.telepathy.oracle import PLAYERS as TELEPATHY_PLAYERS
 from trainer.worlds.travel import loader as travel
@@ -53,6 +57,8 @@ WORLDS: Mapping[str, World] = {
     "telepathy": World(telepathy.FOLDER, telepathy.load, TELEPATHY_PLAYERS),
     "turtle": World(turtle.FOLDER, turtle.load, TURTLE_PLAYERS),
     "persuasion": World(persuasion.FOLDER, persuasion.load, PERSUASION_PLAYERS),
+    "search": World(search.FOLDER, search.load, SEARCH_PLAYERS),
+    "colbench": World(colbench.FOLDER, colbench.load, COLBENCH_PLAYERS),
 }
 
 

@@ -1,0 +1,1 @@
+"""The search world: a question whose answer stands in documents that must be found."""
