@@ -61,8 +61,8 @@ def check(
 ) -> None:
     """Check knob files: a run's, against what is in force, or a directory's by themselves.
 
-    Nothing is changed. A directory's check, as CI runs it, includes the self-test. For a run, and for a proposal of it, the answer is what the next step
-    boundary would say.
+    Nothing is changed. For a run, and for a proposal of it, the answer is what the next step
+    boundary would say. The check of a directory, as CI runs it, includes the self-test.
 
     Examples: 'gate check' (the starting set in knobs/), 'gate check latest --json',
     'gate check latest --proposal 7', 'gate check --self-test'.

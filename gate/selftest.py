@@ -57,7 +57,12 @@ class KnownBad:
         after = _over(before, self.new) if self.rule not in _BARE else before
         if self.rule not in _BARE:
             changes = knobs.diff(before, after)
-        given = {"author": Author.META_AGENT, "step": 41, "known": SEEN, **self.evidence}
+        given: dict[str, Any] = {
+            "author": Author.META_AGENT,
+            "step": 41,
+            "known": SEEN,
+            **self.evidence,
+        }
         return ChangeSet(new=after, old=before, changes=changes, **given)
 
 

@@ -148,13 +148,14 @@ def _values(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the valid values of one of the two maps by knob path, and note what is wrong."""
     most = proposals.schema()["properties"][key]["maxProperties"]
-    entries = [node for parts, _, node in tree.walk(root) if parts == (key,)]
-    pairs = entries[-1].pairs if entries and isinstance(entries[-1], tree.Entries) else ()
-    if len(pairs) > most or (entries and key == "changes" and not pairs):
+    nodes = [node for parts, _, node in tree.walk(root) if parts == (key,)]
+    pairs = nodes[-1].pairs if nodes and isinstance(nodes[-1], tree.Entries) else None
+    if pairs is None:
+        return
+    if len(pairs) > most or (key == "changes" and not pairs):
         message = f"proposal.{key} names {len(pairs)} knobs; 1 to {most} are allowed."
-        findings.append(
-            _flaw(name, "length", message, "Propose a few changes at a time.", limit=most)
-        )
+        step = "Propose a few changes at a time." if pairs else "Name one, or leave changes out."
+        findings.append(_flaw(name, "length", message, step, limit=most))
     for path, node in pairs[:most]:
         spec, wrong = _knob(path.text, worlds)
         place = position_of(path if spec is None else node)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gate import rules
-from gate.contract import files, knobs
+from gate.contract import files, knobs, windows
 from gate.contract.findings import Finding, Refused
 from gate.contract.knobs import KnobChange, Knobs, NotReady, ParsedFile
 from gate.contract.ledger import Author, Revision
@@ -121,6 +121,7 @@ def judge(
         step=step,
         success_history=success_history,
         last_written=status.since_step,
+        windows=windows.open_at(step, revisions),
         positions={
             knob: Position(path, place.line, place.column)
             for path, file in desired.edited.items()

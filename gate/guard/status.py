@@ -33,8 +33,9 @@ class ProposalOutcome:
         if self.revision is not None:
             forced = f", forced: {self.forced}" if self.forced else ""
             return f"proposal {self.number} is in force (revision {self.revision}{forced})"
-        more = f" (and {len(self.findings) - 1} more)" if len(self.findings) > 1 else ""
-        return f"proposal {self.number} was refused: {self.findings[0]}{more}"
+        first, *others = map(str, self.findings)
+        more = f" (and {len(others)} more)" if others else ""
+        return f"proposal {self.number} was refused: {first}{more}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `proposals/NNNN.report.json` holds it."""
