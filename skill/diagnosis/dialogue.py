@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-UNPRODUCTIVE = ("repeated", "unclear", "failed", "off_topic", "malformed", "wrong", "finished")
+UNPRODUCTIVE = (
+    "repeated",
+    "unclear",
+    "failed",
+    "off_topic",
+    "malformed",
+    "wrong",
+    "finished",
+    "no_better",
+    "offended",
+)
 """Words in the name of an event of a world that mean a turn gained nothing."""
 
 LIMITS = frozenset({"out_of_steps", "out_of_tokens"})
