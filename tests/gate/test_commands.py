@@ -14,13 +14,20 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gate import cli
-from gate.contract import files, ledger
+from gate.contract import files, ledger, protected
 from gate.contract.ledger import Author, EntryKind, RevisionKind
 from gate.contract.paths import RunPaths
 from gate.guard import Guard
 from tests import live_run, proposed
 
 HARDER = {"environment.max_steps": 17}
+
+
+@pytest.fixture(autouse=True)
+def frozen_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let somebody who edits the checkout meanwhile change nothing here."""
+    digests = protected.digests()
+    monkeypatch.setattr(protected, "digests", lambda: digests)
 
 
 @pytest.fixture

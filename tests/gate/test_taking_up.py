@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gate.contract import knobs, ledger
+from gate.contract import knobs, ledger, protected
 from gate.contract.findings import Severity
 from gate.contract.knobs import KnobChange
 from gate.contract.ledger import Author, EntryKind, RevisionKind
@@ -18,6 +18,13 @@ from gate.guard import Guard, KnobStatus, history, submission, taking_up
 from tests import live_run, proposed
 
 PERSONA = {"user.persona": "terse"}
+
+
+@pytest.fixture(autouse=True)
+def frozen_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let somebody who edits the checkout meanwhile change nothing here."""
+    digests = protected.digests()
+    monkeypatch.setattr(protected, "digests", lambda: digests)
 
 
 @pytest.fixture
