@@ -1,0 +1,1 @@
+"""Our own colbench tasks and what makes them; never copied into a run."""
