@@ -68,13 +68,13 @@ def _health(window: Window) -> dict[str, Any]:
     return {
         "phase": fence.name(status.get("phase", "unknown")),
         "stage": fence.name(status.get("stage", "unknown")),
-        "step": signals.number(status, "step"),
-        "total_steps": signals.number(status, "total_steps"),
+        "step": _count(status, "step"),
+        "total_steps": _count(status, "total_steps"),
         "heartbeat_age_s": None if heartbeat is None else round(window.now - heartbeat, 1),
         "success_last_10": _rounded(signals.mean(lately)),
         "success_10_before": _rounded(signals.mean(before)),
         "reward_last_10": _rounded(signals.mean(signals.values(window.steps, "reward")[-STEPS:])),
-        "quarantined_last_10": sum(signals.values(window.steps[-STEPS:], "quarantined")),
+        "quarantined_last_10": int(sum(signals.values(window.steps[-STEPS:], "quarantined"))),
         "damaged_lines": window.torn,
         "mended_records": window.mended,
         "told_by_the_run": fence.plain(status.get("health", {})),
@@ -87,7 +87,7 @@ def _knobs(window: Window, paths: RunPaths) -> dict[str, Any]:
     refused = window.status.get("refused")
     since = window.status.get("in_force_since")
     return {
-        "revision": signals.number(window.status, "revision"),
+        "revision": _count(window.status, "revision"),
         "in_force": {} if window.knobs is None else fence.plain(window.knobs.to_json(), depth=6),
         "changed": _changed(window, paths),
         "in_force_since": fence.plain(since if isinstance(since, dict) else {}),
@@ -149,6 +149,11 @@ def _readable(directory: Path) -> bool:
             return next(entries, None) is not None
     except OSError:
         return False
+
+
+def _count(record: Mapping[str, Any], key: str) -> int | None:
+    number = signals.number(record, key)
+    return None if number is None else int(number)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -109,8 +109,9 @@ def deadlocked_at(episode: Dialogue) -> int | None:
     """Return the turn from which user and agent wait for each other, None where they do not.
 
     So it is when a limit cut a dialogue whose last replies refused every fair move of the agent
-    in the same words: moves that ask something new, or that answer. An agent that repeats itself
-    or asks for what it was told waits for nobody.
+    in the same words: moves that ask something new, or that answer. It is also so when the user
+    takes no answer and has nothing left to be asked. An agent that repeats itself or only asks for
+    what it was told waits for nobody.
     """
     if episode.stop not in LIMITS:
         return None
@@ -120,12 +121,32 @@ def deadlocked_at(episode: Dialogue) -> int | None:
     words = {episode.text(index).lower() for index in replies}
     refused = all(_refuses(episode, index) for index in replies)
     asked = {_move_before(episode, index) for index in replies}
-    challenged = all(
-        episode.private(index).get("strategy") == "challenge_solution" for index in replies
-    )
+    challenged = all(_challenges(episode, index) for index in replies)
     if len(words) == 1 and refused and (challenged or len(asked) == len(replies)):
         return replies[0]
-    return None
+    return _both_doors_shut_at(episode)
+
+
+def _both_doors_shut_at(episode: Dialogue) -> int | None:
+    replies = episode.spoken_by("user")[-STALLED_REPLIES - 1 :]
+    challenges = [
+        index
+        for index in replies
+        if _challenges(episode, index) and _acts(episode, index, "answer", "both")
+    ]
+    exhausted = [
+        index
+        for index in replies
+        if episode.private(index).get("match") in _UNHEARD_MATCHES
+        and _acts(episode, index, "ask", "both")
+        and index not in challenges
+    ]
+    shut = len(challenges) >= 2 and exhausted and len(challenges) + len(exhausted) == len(replies)
+    return challenges[0] if shut else None
+
+
+def _challenges(episode: Dialogue, index: int) -> bool:
+    return episode.private(index).get("strategy") == "challenge_solution"
 
 
 def silent_tool_at(episode: Dialogue) -> int | None:

@@ -178,7 +178,7 @@ def knobs_in_force(paths: RunPaths, notes: list[str]) -> knobs.Knobs | None:
         worlds = sorted({path.name for path in paths.world.glob("*/*") if path.is_dir()})
         launch = knobs.from_values(ledger.launch_values(paths.ledger), worlds=worlds)
         return ledger.fold(paths.ledger, launch)
-    except (ledger.Damaged, knobs.Refused, LookupError, TypeError, ValueError):
+    except (ledger.Damaged, knobs.Refused, LookupError, TypeError, ValueError, AttributeError):
         notes.append("ledger.jsonl cannot be read as a ledger; `gate log` says where it breaks")
         return None
 

@@ -6,7 +6,6 @@ supersedes the old one; nothing here changes or removes a file.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,9 @@ JUDGED = frozenset({"help", "harm", "null"})
 
 _CITED = re.compile(r"runs/([\w.-]+)/ledger(?:\.jsonl)?#(\d+)")
 _LONGEST_SLUG = 60
+
+LAST = 9999
+"""The highest number of a lesson."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ def read(directory: Path) -> Pool:
 def add(directory: Path, draft: Draft, *, today: str, runs: Path) -> Path:
     """Write a new lesson under the next free number and return its path.
 
+    Two who write at once get two numbers.
+
     Args:
         directory: The pool; made if it is missing.
         draft: What was learnt.
@@ -101,22 +105,29 @@ def add(directory: Path, draft: Draft, *, today: str, runs: Path) -> Path:
         Refused: if the draft claims more than its evidence, cites a verdict that is not there, or
             supersedes a lesson that is not there; nothing is written.
     """
-    pool = read(directory)
-    number = 1 + max(_numbers(directory), default=0)
-    name = f"{number:04d}-{slug(draft.title)}.md"
-    text = render(draft, number, today=today)
-    faults = [*_missing_lesson(pool, draft), *_missing_verdicts(draft, runs)]
+    faults = [*_missing_lesson(read(directory), draft), *_missing_verdicts(draft, runs)]
     if faults:
         raise Refused(faults)
-    lesson.parse(name, text)
+    first = 1 + max(_numbers(directory), default=0)
+    # What cannot be read back is refused before anything is on the disk.
+    lesson.parse(_name(first, draft), render(draft, first, today=today))
     directory.mkdir(parents=True, exist_ok=True)
-    path = paths.inside(directory, name)
-    # Whoever else takes this number at the same moment fails here and nothing is lost.
-    with files.room_for(path), path.open("x", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    return path
+    for number in range(first, LAST + 1):
+        claim = directory / f".{number:04d}.claim"
+        try:
+            claim.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        try:
+            if number in _numbers(directory):
+                continue
+            path = paths.inside(directory, _name(number, draft))
+            files.write_whole(path, render(draft, number, today=today).encode())
+            return path
+        finally:
+            claim.unlink(missing_ok=True)
+    message = f"{directory.name} has no free number up to {LAST}."
+    raise Refused([_flaw("number", message, "Begin another pool with --experience.")])
 
 
 def render(draft: Draft, number: int, *, today: str) -> str:
@@ -139,6 +150,10 @@ def render(draft: Draft, number: int, *, today: str) -> str:
         front.append(f"supersedes: {draft.supersedes}")
     title = " ".join(draft.title.split())
     return "---\n" + "\n".join(front) + f"\n---\n# {title}\n\n{draft.body.strip()}\n"
+
+
+def _name(number: int, draft: Draft) -> str:
+    return f"{number:04d}-{slug(draft.title)}.md"
 
 
 def slug(title: str) -> str:

@@ -18,7 +18,11 @@ def detect(window: Window) -> Symptom | None:
     """Look for users that end open dialogues, and for replies that are out of role."""
     if len(window.recent) < FEWEST_EPISODES:
         return None
-    early = [(one, at) for one in window.recent if (at := blame.left_early_at(one)) is not None]
+    early = [
+        (one, at)
+        for one in window.recent
+        if one.failed and (at := blame.left_early_at(one)) is not None
+    ]
     replies = [(one, index) for one in window.recent for index in one.spoken_by("user")]
     drifted = [(one, index) for one, index in replies if _out_of_role(one, index)]
     early_share = len(early) / len(window.recent)

@@ -27,6 +27,16 @@ TOLD_BEFORE = [
     for at in range(3)
     for turn in (agent(f"Which {at}?", at), user("I told you.", at, act="ask", match="spent"))
 ]
+SHUT = [
+    turn
+    for at in range(2)
+    for turn in (
+        agent("Which one?", at),
+        user("I told you.", at, act="ask", match="spent"),
+        agent("It is X.", at),
+        user(REFUSED, at, act="answer", strategy="challenge_solution"),
+    )
+]
 GAINING = [t for at in range(4) for t in (agent(f"Q{at}?", at), user("Yes.", at, f"P{at}"))]
 IDLE = [agent("Which?", 0), user("Red.", 0, "P1"), *(agent("hm", at) for at in range(1, 6))]
 
@@ -87,6 +97,12 @@ CASES: Mapping[str, tuple[dict, Party, str, int | None]] = {
         1,
     ),
     "deadlock": (failure(1, STALLED, stop="out_of_steps"), Party.USER, "deadlock", 2),
+    "no answer taken, nothing left to ask": (
+        failure(1, SHUT, stop="out_of_steps"),
+        Party.USER,
+        "deadlock",
+        4,
+    ),
     "an agent that repeats itself": (
         failure(1, REPEATING, stop="out_of_steps"),
         Party.POLICY,

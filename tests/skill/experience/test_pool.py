@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,14 @@ def test_numbers_go_up_and_files_are_never_touched_again(tmp_path: Path) -> None
         "0006-another.md",
     ]
     assert first.read_bytes() == before
+
+
+def test_writers_at_the_same_time_get_numbers_of_their_own(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as crowd:
+        list(crowd.map(lambda number: _add(tmp_path, title=f"Belief {number}"), range(24)))
+    found = pool.read(tmp_path)
+    assert found.refused == () and [one.id for one in found.lessons] == list(range(1, 25))
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".md"] * 24
 
 
 def test_a_lesson_that_cannot_be_read_costs_itself_alone(tmp_path: Path) -> None:
