@@ -27,6 +27,9 @@ STYLES = {
 }
 """How a line's first word looks on a terminal that has colours."""
 
+LONGEST_REASON = 200
+"""Characters of a reason that a line repeats."""
+
 
 def say(word: str, rest: str = "", *, before: str = "") -> None:
     """Print one line in which one word stands out.
@@ -64,7 +67,7 @@ def line(entry: Entry, intents: Mapping[int | None, Entry]) -> None:
     if "proposal" in record:
         rest = f"  proposal {record['proposal']}{rest}"
     if "author" in record:
-        why = f": {' '.join(record['reason'].split())}" if record["reason"] else ""
+        why = f": {' '.join(record['reason'].split())[:LONGEST_REASON]}" if record["reason"] else ""
         rest += f"  {record['origin']} {_which(details)}by {record['author']}{why}"
     if "verdict" in record:
         rest += f"  {record['verdict']}: {record.get('because', '')}"

@@ -17,6 +17,9 @@ from gate.contract.protected import CHECKOUT
 ROOT_VARIABLE = "EAU_EVAL_ROOT"
 """The environment variable that names where evaluation output goes."""
 
+SHORTEST = 5
+"""Characters of a word that can betray something; a task with the id 12 is in every text."""
+
 _NAMING = ("id", "canary")
 
 
@@ -42,4 +45,4 @@ def _of_world(checkout: Path, world: str) -> frozenset[str]:
     for path in sorted(folder.glob("*.jsonl")):
         for record in files.read_lines(path).records:
             found |= {str(record[key]).lower() for key in _NAMING if key in record}
-    return frozenset(found)
+    return frozenset(word for word in found if len(word) >= SHORTEST)

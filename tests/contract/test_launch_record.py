@@ -112,7 +112,7 @@ def test_words_of_the_evaluation_are_ids_canaries_and_places(
 ) -> None:
     folder = tmp_path / "trainer" / "worlds" / "toy" / "evaluation"
     folder.mkdir(parents=True)
-    (folder / "tasks.jsonl").write_text('{"id": "Toy-1", "canary": "EAU-1"}\n{"other": 2}\n')
+    (folder / "tasks.jsonl").write_text('{"id": "Toy-1", "canary": "EAU-1"}\n{"id": "12"}\n')
     monkeypatch.setenv(evaluation_words.ROOT_VARIABLE, "/Data/Tests/")
     words = evaluation_words.words(["toy"], tmp_path)
     assert words == {"toy-1", "eau-1", "toy/evaluation", "eau_eval_root", "/data/tests"}
