@@ -17,13 +17,25 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.findings import Refused
-from trainer import assembly, demo, documents, launch, recipe_file, resume, session, show, study
+from trainer import (
+    assembly,
+    demo,
+    documents,
+    launch,
+    recipe_file,
+    resume,
+    session,
+    show,
+    study,
+    world_table,
+)
 from trainer.bench.command import bench
 from trainer.checkpoint import CheckpointError
 from trainer.documents import DocumentError
 from trainer.evaluation import EvaluationError
 from trainer.loop import Ending
 from trainer.users.rule_file import RuleFileError
+from trainer.worlds import catalog
 
 MISUSE = 2
 UNUSABLE = (
@@ -169,6 +181,26 @@ def recipes() -> None:
     """List the built-in recipes."""
     for name in recipe_file.names():
         print(name)
+
+
+@app.command(name="worlds")
+def list_worlds(
+    only: Annotated[list[str] | None, typer.Option("--world", help="Only this one.")] = None,
+    num_tasks: Annotated[
+        int, typer.Option("--tasks", min=1, help="Tasks that each of the two players plays.")
+    ] = world_table.NUM_TASKS,
+    as_json: AsJson = False,
+) -> None:
+    """List the worlds, and what their oracle and their idle player score."""
+    names = list(only or catalog.WORLDS)
+    for name in names:
+        if name not in catalog.WORLDS:
+            raise typer.BadParameter(f"no {name!r}; choose from {', '.join(catalog.WORLDS)}")
+    rows = [world_table.played(name, num_tasks) for name in names]
+    if as_json:
+        print(json.dumps([asdict(one) for one in rows]))
+        return
+    world_table.show(Console(), rows)
 
 
 @app.command(name="docs")

@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from gate import document as gate_page
 from gate.contract import files, knobs, records
 from gate.contract.knobs import document as knobs_page
-from trainer import recipe_file
+from trainer import recipe_file, world_table
 from trainer.recipe import RunConfig
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -50,6 +50,8 @@ def blocks(checkout: Path = CHECKOUT) -> dict[tuple[Path, str], str]:
         (Path("docs/gate.md"), "rules"): gate_page.markdown(),
         (Path("docs/recipes.md"), "recipes"): _recipes(),
         (Path("docs/recipes.md"), "settings"): _settings(),
+        (Path("docs/worlds.md"), "worlds"): world_table.markdown(),
+        (Path("docs/worlds.md"), "declarations"): world_table.declarations(),
     }
 
 

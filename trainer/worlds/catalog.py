@@ -48,17 +48,19 @@ class World:
     load: Loader
     players: Mapping[str, PlayerFactory]
     """Scripted players by name; `oracle` and `idle` are always there."""
+    real_data: str = ""
+    """The data set that `load` reads from a path; empty where there is none."""
 
 
 WORLDS: Mapping[str, World] = {
-    "travel": World(travel.FOLDER, travel.load, TRAVEL_PLAYERS),
-    "intention": World(intention.FOLDER, intention.load, INTENTION_PLAYERS),
-    "function": World(function.FOLDER, function.load, FUNCTION_PLAYERS),
-    "telepathy": World(telepathy.FOLDER, telepathy.load, TELEPATHY_PLAYERS),
-    "turtle": World(turtle.FOLDER, turtle.load, TURTLE_PLAYERS),
-    "persuasion": World(persuasion.FOLDER, persuasion.load, PERSUASION_PLAYERS),
-    "search": World(search.FOLDER, search.load, SEARCH_PLAYERS),
-    "colbench": World(colbench.FOLDER, colbench.load, COLBENCH_PLAYERS),
+    "travel": World(travel.FOLDER, travel.load, TRAVEL_PLAYERS, "TravelGym"),
+    "intention": World(intention.FOLDER, intention.load, INTENTION_PLAYERS, "IN3"),
+    "function": World(function.FOLDER, function.load, FUNCTION_PLAYERS, "FunctionGym"),
+    "telepathy": World(telepathy.FOLDER, telepathy.load, TELEPATHY_PLAYERS, "TelepathyGym"),
+    "turtle": World(turtle.FOLDER, turtle.load, TURTLE_PLAYERS, "TurtleGym"),
+    "persuasion": World(persuasion.FOLDER, persuasion.load, PERSUASION_PLAYERS, "PersuadeGym"),
+    "search": World(search.FOLDER, search.load, SEARCH_PLAYERS, "Bamboogle"),
+    "colbench": World(colbench.FOLDER, colbench.load, COLBENCH_PLAYERS, "ColBench"),
 }
 
 
