@@ -22,6 +22,10 @@ UNPRODUCTIVE = (
     "finished",
     "no_better",
     "offended",
+    "undefined",
+    "refused",
+    "unreadable",
+    "none",
 )
 """Words in the name of an event of a world that mean a turn gained nothing."""
 
@@ -126,22 +130,38 @@ class Dialogue:
 
     @cached_property
     def progress(self) -> tuple[int, ...]:
-        """Positions of the turns that gained something: a new fact, or a productive event."""
+        """Positions of the turns that gained something: a new fact, or a productive event.
+
+        A move that was made before gains nothing, whatever the world calls it.
+        """
         known: set[str] = set()
+        moves: set[str] = set()
         found: list[int] = []
-        for index in range(len(self.turns)):
+        fresh = True
+        for index, turn in enumerate(self.turns):
+            if turn.get("speaker") == "agent":
+                move = _words(self.text(index))
+                fresh = move not in moves
+                moves.add(move)
             new = set(self.revealed(index)) - known
             known |= new
-            if new or any(_productive(event) for event in self.events(index)):
+            if new or (fresh and any(_productive(event) for event in self.events(index))):
                 found.append(index)
         return tuple(found)
 
     @cached_property
+    def committed(self) -> tuple[str, ...]:
+        """The agent's answer messages, in lower case and single blanks; often there are none."""
+        said = (_words(self.text(index)) for index in self.spoken_by("agent"))
+        return tuple(text for text in said if _ANSWER.match(text))
+
+    @cached_property
     def answers(self) -> tuple[str, ...]:
-        """What was judged: the agent's answer messages, else all that it and the user said."""
-        said = [_words(self.text(index)) for index in self.spoken_by("agent")]
-        committed = tuple(text for text in said if _ANSWER.match(text))
-        return committed or (*said, *(_words(self.text(i)) for i in self.spoken_by("user")))
+        """What was judged: the answer messages, else all that agent and user said."""
+        if self.committed:
+            return self.committed
+        heard = (*self.spoken_by("agent"), *self.spoken_by("user"))
+        return tuple(_words(self.text(index)) for index in heard)
 
     def paid(self, *rules: str, other: bool = False) -> float:
         """Return what some rules paid in all; with `other`, what all other rules paid."""

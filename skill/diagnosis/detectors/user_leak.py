@@ -43,7 +43,7 @@ def _leak_at(episode: Dialogue, window: Window) -> int | None:
     world = episode.world
     most_facts = window.knob("user.facts_per_reply", world) or 3
     most_chars = window.knob("user.max_reply_chars", world)
-    answer = " ".join(episode.answers[-1:]).replace("[answer]", "").strip()
+    answer = " ".join(episode.committed[-1:]).replace("[answer]", "").strip()
     for index in episode.spoken_by("user"):
         text = episode.text(index)
         beyond = len(set(episode.revealed(index))) > most_facts
