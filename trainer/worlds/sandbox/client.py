@@ -157,12 +157,14 @@ def _roots() -> list[str]:
 
 
 def _wrapped(bubblewrap: str) -> list[str]:
-    """Return the warden's command inside bubblewrap: the interpreter, read-only, and no more."""
-    shown = {"/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, *_roots()[1:]}
-    shown.add(str(_CHECKOUT / "trainer"))
+    """Return the warden's command inside bubblewrap: it sees its own modules, and no task."""
+    package = Path(__file__).parent
+    ours = [path for folder in package.parents[:2] for path in folder.glob("*.py")]
+    shown = ["/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, *_roots()[1:]]
+    shown += sorted(map(str, [package, *ours]))
     command = [bubblewrap, "--unshare-all", "--dev", "/dev", "--proc", "/proc"]
     command += ["--tmpfs", "/tmp", "--chdir", "/tmp"]
-    for path in sorted(path for path in shown if os.path.exists(path)):
+    for path in dict.fromkeys(filter(os.path.exists, shown)):
         command += ["--ro-bind", path, path]
     return [*command, "--", *_command()]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -31,8 +32,11 @@ SOUND = Program("def f(x):\n    return x + 1", ("f(1)",))
 
 
 @pytest.fixture(scope="module")
-def sandbox() -> Sandbox:
-    return client.shared()
+def sandbox() -> Iterator[Sandbox]:
+    """A warden without bubblewrap: what is shown here holds wherever that is missing."""
+    sandbox = client.start()
+    yield sandbox
+    sandbox.close()
 
 
 @pytest.fixture(autouse=True)
@@ -383,6 +387,26 @@ def test_another_user_is_fenced_in_the_same_way() -> None:
         timeout=120,
     )
     assert done.stdout.strip() == "True ['PermissionError', 1, 65533, 'PermissionError']", done
+
+
+def test_bubblewrap_stands_around_the_warden_where_it_is_installed() -> None:
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        pytest.skip("bwrap is not installed")
+    wrapped = client.start(bubblewrap=bubblewrap)
+    try:
+        assert Path(f"/proc/{wrapped.pid}/exe").resolve().name == "bwrap"
+        assert run(wrapped, SOUND.source, *SOUND.calls) == [CallResult(Outcome.VALUE, 2)]
+    finally:
+        wrapped.close()
+
+
+def test_bubblewrap_that_cannot_start_is_done_without() -> None:
+    bare = client.start(bubblewrap=shutil.which("false"))
+    try:
+        assert bare.evaluate(SOUND).results == (CallResult(Outcome.VALUE, 2),)
+    finally:
+        bare.close()
 
 
 def test_a_warden_that_is_gone_is_a_fault_and_no_result() -> None:
