@@ -93,6 +93,7 @@ KNOWN_BAD: tuple[KnownBad, ...] = (
     ),
     KnownBad("in_range", "61 steps", new={"environment.max_steps": 61}),
     KnownBad("in_range", "2 steps", new={"environment.max_steps": 2}),
+    KnownBad("in_range", "a probability of 1.1", new={"user.user_strategy_mix": 1.1}),
     KnownBad("in_range", "a value that is no number", new={"agent.actor_lr": float("nan")}),
     KnownBad("step_size", "a learning rate a hundred times as high", new={"agent.actor_lr": 1e-4}),
     KnownBad(
@@ -128,6 +129,11 @@ KNOWN_BAD: tuple[KnownBad, ...] = (
         "reward_weights",
         "shaping that pays as much as the task",
         new=_shaping({**_FIRST_HIT, "value": 1.0}),
+    ),
+    KnownBad(
+        "reward_weights",
+        "shaping that outweighs the task over all steps",
+        new=_shaping({**_FIRST_HIT, "value": 0.0625, "once": False}),
     ),
     KnownBad(
         "reward_bounds",

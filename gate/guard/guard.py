@@ -19,7 +19,7 @@ from gate.contract.paths import RunPaths
 from gate.guard import desired, history, taking_up
 from gate.guard.desired import Desired
 from gate.guard.looking import Trouble, look
-from gate.guard.status import KnobStatus, ProposalOutcome
+from gate.guard.status import KnobStatus
 
 SILENT_STEPS = 2
 """Steps for which a file that looks half saved is waited for before it is told."""
@@ -46,7 +46,6 @@ class Guard:
         self._ledger = os.fspath(run.ledger)
         self._proposals = os.fspath(run.proposals)
         self._names: list[str] = []
-        self._decided: tuple[ProposalOutcome, ...] = ()
         self._seen: list[bytes | Trouble] = []
         # True when nothing but other files or a longer ledger can change the answer.
         self._settled = False
@@ -122,14 +121,19 @@ class Guard:
             and history.size(self._ledger) == self._past.num_bytes
         ):
             return self._status
-        before = self._status
+        before, known = self._status, self._past.outcomes
         self._settled = False
         try:
             with files.run_lock(self._run.root, purpose=f"step {step}", timeout_s=LOCK_TIMEOUT_S):
                 self._status = self._take_up(step, success_history, now)
         except (files.LockBusy, files.DiskFull, ledger.Damaged) as error:
             self._status = replace(before, refused=(_postponed(error),))
-        decided, self._decided = self._decided, ()
+        # Also what a command decided, and what a crash cut short, since the last look.
+        decided = tuple(
+            outcome
+            for number, outcome in sorted(self._past.outcomes.items())
+            if known.get(number) != outcome
+        )
         if self._status.revision == before.revision and not decided:
             return self._status
         changed = knobs.diff(before.knobs, self._status.knobs)
@@ -173,7 +177,7 @@ class Guard:
             success_history=success_history,
             now=now,
         )
-        self._past, self._decided = taken.past, taken.outcomes
+        self._past = taken.past
         # What was decided changed files and reports: the next look finds out how they are.
         self._settled = taken.complete and not taken.outcomes
         accepted = [one for one in taken.outcomes if one.revision is not None]

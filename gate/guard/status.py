@@ -68,6 +68,6 @@ class KnobStatus:
     since_step: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     """The first step under its present value, for every knob changed since the launch."""
     proposals: tuple[ProposalOutcome, ...] = ()
-    """What was decided about proposals with this step."""
+    """What was decided about proposals since the step before."""
     waiting: tuple[Finding, ...] = ()
     """Why submitted proposals are not decided yet."""

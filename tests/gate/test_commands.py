@@ -156,6 +156,16 @@ def test_a_proposal_can_be_applied_to_a_run_that_stands_still(run: RunPaths) -> 
     assert (again["revision"], rules_of(again)) == (None, ["proposal.decided"])
 
 
+def test_a_running_trainer_tells_what_a_command_applied(run: RunPaths) -> None:
+    guard = Guard.open(run, worlds=live_run.WORLDS)
+    proposed.submit(run, changes=HARDER)
+    assert guard.reconcile(41, success_history=[], now=41.0).proposals[0].revision is None
+    gate("apply", "first", "1", "--force", "--reason", "a bad batch")
+    status = guard.reconcile(42, success_history=[], now=42.0)
+    assert str(status.proposals[0]) == ("proposal 1 is in force (revision 1, forced: a bad batch)")
+    assert guard.reconcile(43, success_history=[], now=43.0).proposals == ()
+
+
 def test_a_person_may_overrule_difficulty_alone_and_it_is_recorded(run: RunPaths) -> None:
     proposed.submit(run, changes=HARDER)
     Guard.open(run, worlds=live_run.WORLDS).reconcile(41, success_history=[], now=41.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gate.contract import knobs, ledger, protected
+from gate.contract import knobs, ledger, protected, revisions
 from gate.contract.findings import Severity
 from gate.contract.knobs import KnobChange
 from gate.contract.ledger import Author, EntryKind, RevisionKind
@@ -261,6 +262,36 @@ def test_a_report_that_a_crash_left_out_is_written_later(run: RunPaths, guard: G
     run.report(1).unlink()
     look(Guard.open(run, worlds=live_run.WORLDS), 42)
     assert report(run, 1) == told
+
+
+def test_a_proposal_cut_short_between_two_writes_is_in_force_whole_at_the_next_look(
+    run: RunPaths, guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look(guard, 40)
+    proposed.submit(run, changes={"user.max_reveals": 3, **PERSONA, "agent.gae_lambda": 0.9})
+
+    class Stop(Exception):
+        """Ends the transaction between its renames."""
+
+    def stop(name: str) -> None:
+        if name.startswith("renamed"):
+            raise Stop(name)
+
+    commit = revisions.commit
+    interrupted = functools.partial(commit, checkpoint=stop)
+    monkeypatch.setattr(revisions, "commit", interrupted)
+    roll = revisions.recover
+    monkeypatch.setattr(revisions, "recover", lambda *a, **k: roll(*a, **{"checkpoint": stop, **k}))
+    with pytest.raises(Stop):
+        look(guard)
+    monkeypatch.undo()
+    again = Guard.open(run, worlds=live_run.WORLDS)
+    status = look(again, 42)
+    assert (status.revision, len(status.changed)) == (1, 3)
+    assert [outcome.revision for outcome in status.proposals] == [1]
+    assert knobs.load(run.knobs, worlds=live_run.WORLDS) == status.knobs
+    assert (report(run, 1)["verdict"], ledger.verify(run.ledger).ok) == ("accepted", True)
+    assert look(again, 43).revision == 1
 
 
 @pytest.mark.parametrize("spoil", ["link", "gone"])
