@@ -40,7 +40,12 @@ def visible(text: str, limit: int = LONGEST_TEXT) -> str:
 
 
 def fenced(text: str, *, limit: int = LONGEST_TEXT) -> str:
-    """Return a text between the marks, each of its lines behind the bar."""
+    """Return a text between the marks, each of its lines behind the bar.
+
+    Args:
+        text: Words of others, as they were recorded.
+        limit: Characters kept (see `visible`).
+    """
     return "\n".join((OPENING, barred(visible(text, limit)), CLOSING))
 
 
@@ -62,7 +67,12 @@ def name(value: object) -> str:
 
 
 def untrusted(text: str, *, limit: int = LONGEST_TEXT) -> dict[str, str]:
-    """Return a text for JSON output, under a key that says what it is."""
+    """Return a text for JSON output, under a key that says what it is.
+
+    Args:
+        text: Words of others, as they were recorded.
+        limit: Characters kept (see `visible`).
+    """
     return {"untrusted_text": visible(text, limit)}
 
 

@@ -96,7 +96,10 @@ def _knobs(window: Window, paths: RunPaths) -> dict[str, Any]:
 
 
 def _changed(window: Window, paths: RunPaths) -> list[str]:
-    """Names of the knobs that are not as the run began."""
+    """Return the names of the knobs that are not as the run began.
+
+    Both sides come from the ledger, since a knob file on disk may hold what was refused.
+    """
     if window.knobs is None:
         return []
     launch = ledger.launch_values(paths.ledger)

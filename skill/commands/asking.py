@@ -15,6 +15,9 @@ from skill.locate import RUNS, NoRun, find_run
 
 FINE, BLOCKED, MISUSE = 0, 1, 2
 
+MOST_ENTRIES = 200
+"""No page holds more, whatever `--limit` says; a larger number is taken for this one."""
+
 
 def parser(name: str, promise: str, example: str, *, limit: int) -> argparse.ArgumentParser:
     """Return a parser with the options of every command.
@@ -50,7 +53,11 @@ def add_run(made: argparse.ArgumentParser) -> None:
 
 
 def run_of(options: argparse.Namespace) -> RunPaths:
-    """Return the run that was asked for, or end with a sentence and exit status 2."""
+    """Return the run that was asked for, or end with a sentence and exit status 2.
+
+    Args:
+        options: Parsed with the arguments of `add_run`.
+    """
     try:
         return find_run(options.run, options.runs)
     except NoRun as error:
@@ -67,4 +74,4 @@ def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is below 1")
-    return number
+    return min(number, MOST_ENTRIES)

@@ -57,14 +57,24 @@ class Shares:
 
 
 def blame_all(episodes: Iterable[Dialogue]) -> list[Blame]:
-    """Put every failed episode on a party, in the order of the episodes."""
+    """Put every failed episode on a party, in the order of the episodes.
+
+    Args:
+        episodes: Failures and successes alike: what was a success elsewhere shows a verdict that
+            contradicts itself.
+    """
     seen = list(episodes)
     right = solved_answers(seen)
     return [blame(episode, right) for episode in seen if episode.failed]
 
 
 def shares(episodes: Sequence[Dialogue], blamed: Sequence[Blame]) -> Shares:
-    """Count the blame of a window."""
+    """Count the blame of a window.
+
+    Args:
+        episodes: All that were looked at.
+        blamed: The failed ones among them.
+    """
     parties = Counter(entry.party for entry in blamed)
     reasons = Counter(entry.reason for entry in blamed)
     return Shares(
@@ -150,14 +160,20 @@ def _challenges(episode: Dialogue, index: int) -> bool:
 
 
 def silent_tool_at(episode: Dialogue) -> int | None:
-    """Return the first tool turn that answered nothing at all."""
+    """Return the first tool turn that answered nothing at all, None where each said something.
+
+    Blanks are nothing; an error message is something.
+    """
     return next(
         (index for index in episode.spoken_by("tool") if not episode.text(index).strip()), None
     )
 
 
 def left_early_at(episode: Dialogue) -> int | None:
-    """Return the reply by which the user left while the agent was still asking or working."""
+    """Return the reply by which the user left while the agent was still asking or working.
+
+    An agent that has said its last word may be left, whether it was right or wrong.
+    """
     if episode.stop != "user_ended" or not (replies := episode.spoken_by("user")):
         return None
     before = [index for index in episode.spoken_by("agent") if index < replies[-1]]

@@ -54,7 +54,12 @@ def number(record: Mapping[str, Any], path: str) -> float | None:
 
 
 def series(steps: Iterable[Mapping[str, Any]], path: str) -> list[Point]:
-    """Return a number at each step that has it."""
+    """Return a number at each step that has it.
+
+    Args:
+        steps: Step records, in order.
+        path: Dotted name of the number, such as `learner.kl`.
+    """
     found: list[Point] = []
     for record in steps:
         value, step = number(record, path), record.get("step")
@@ -79,7 +84,12 @@ def mean(numbers: Sequence[float]) -> float | None:
 
 
 def shift(numbers: Sequence[float], *, least: int = 12) -> Shift | None:
-    """Return how a series went, None when it has fewer than `least` points."""
+    """Return how a series went, None when it has fewer than `least` points.
+
+    Args:
+        numbers: A value for each step, in order.
+        least: Below this many, a third is too short for its median to mean anything.
+    """
     if len(numbers) < least:
         return None
     third = len(numbers) // 3
@@ -117,7 +127,13 @@ def ranks(numbers: Sequence[float]) -> list[float]:
 
 
 def likeness(first: str, second: str) -> float:
-    """Return the share of words that two texts have in common, in [0, 1], repeats counted."""
+    """Return the share of words that two texts have in common, in [0, 1], repeats counted.
+
+    Case does not matter; two empty texts are alike.
+
+    Source:
+        Jaccard's index of multisets.
+    """
     left, right = Counter(first.lower().split()), Counter(second.lower().split())
     whole = (left | right).total()
     return (left & right).total() / whole if whole else 1.0

@@ -114,7 +114,16 @@ def read(paths: RunPaths, *, now: float, budget: Budget | None = None) -> Window
 
 
 def newest(path: Path, most: int, most_bytes: int) -> files.Lines:
-    """Read at most `most` records and about `most_bytes` bytes from the end of a file."""
+    """Read at most `most` records and about `most_bytes` bytes from the end of a file.
+
+    Args:
+        path: A file of JSON lines; a missing one is empty.
+        most: Records, at most.
+        most_bytes: Bytes, after which no further line is read; one line is always read.
+
+    Returns:
+        The records in the file's order, with what was torn or mended among them.
+    """
     found: list[bytes] = []
     size = records = 0
     for line in files.lines_from_the_end(path):
@@ -128,7 +137,15 @@ def newest(path: Path, most: int, most_bytes: int) -> files.Lines:
 
 
 def newest_episodes(paths: RunPaths, budget: Budget) -> files.Lines:
-    """Read the newest episodes, whole steps as long as the budget lasts."""
+    """Read the newest episodes, whole steps as long as the budget lasts.
+
+    Args:
+        paths: The run.
+        budget: The bytes are shared by all files; the oldest file of a window may be cut.
+
+    Returns:
+        The episodes, oldest first.
+    """
     parts: list[files.Lines] = []
     count, left = 0, budget.file_bytes
     for name in _newest_names(paths.episodes):
@@ -148,7 +165,16 @@ def newest_episodes(paths: RunPaths, budget: Budget) -> files.Lines:
 
 
 def outline(path: Path, points: int) -> tuple[Record, ...]:
-    """Read records at even distances in a file of lines, in time that does not grow with it."""
+    """Read records at even distances in a file of lines, in time that does not grow with it.
+
+    Args:
+        path: `steps.jsonl`; a missing one has no records.
+        points: Places that are looked at. A place in the middle of a line longer than a block, or
+            at a torn line, gives nothing.
+
+    Returns:
+        Records in the order of their steps, each step once.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -170,7 +196,12 @@ def outline(path: Path, points: int) -> tuple[Record, ...]:
 
 
 def knobs_in_force(paths: RunPaths, notes: list[str]) -> knobs.Knobs | None:
-    """Return the knobs after the newest revision of the ledger; why not, goes to `notes`."""
+    """Return the knobs after the newest revision of the ledger, None where it does not tell.
+
+    Args:
+        paths: The run.
+        notes: Takes a sentence about what could not be read.
+    """
     if not paths.ledger.is_file():
         notes.append("ledger.jsonl is missing, so the knobs in force are not known")
         return None

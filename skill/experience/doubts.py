@@ -64,7 +64,11 @@ def contradictions(pool: Pool) -> list[tuple[Lesson, Lesson]]:
 
 
 def contradict(first: Lesson, second: Lesson) -> bool:
-    """True when two lessons about one knob and one scope point in different directions."""
+    """True when two lessons about one knob and one scope point in different directions.
+
+    Effects are compared where both have one, otherwise a support with a refutation; a conjecture
+    contradicts nobody, and what was retracted says nothing.
+    """
     if not set(first.knobs) & set(second.knobs) or Status.RETRACTED in (
         first.status,
         second.status,

@@ -19,7 +19,10 @@ only a verdict of the gate supports a belief.
 
 
 def render(pool: Pool) -> str:
-    """Return the whole index."""
+    """Return the whole index: a row for each lesson, what was superseded too.
+
+    Bars and line ends of a lesson's words would break the table and are replaced.
+    """
     gone = pool.superseded()
     return HEAD + "".join(_row(one, gone.get(one.id)) + "\n" for one in pool.lessons)
 

@@ -70,7 +70,14 @@ class Draft:
 
 
 def read(directory: Path) -> Pool:
-    """Read every lesson of a directory; a missing directory has none."""
+    """Read every lesson of a directory; a missing directory has none.
+
+    Args:
+        directory: Holds `NNNN-slug.md` files and nothing else of that ending.
+
+    Returns:
+        What could be read, and why the rest could not: no lesson hides another.
+    """
     found: list[Lesson] = []
     refused: list[Finding] = []
     for path in sorted(directory.glob("*.md")):

@@ -1,4 +1,7 @@
-"""Broken update: a loss or gradient was not finite, or there was nothing to learn from."""
+"""Broken update: a loss or gradient was not finite, or there was nothing to learn from.
+
+Why a number broke is not recorded; the steps before it are where to look.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Deadlock: user and agent wait for each other until a limit ends the episode."""
+"""Deadlock: user and agent wait for each other until a limit ends the episode.
+
+An agent that repeats itself is no deadlock; `skill.diagnosis.blame` tells the two apart. Worlds in
+which nobody answers never show it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Entropy collapse and eruption: the policy stops choosing, or chooses at random."""
+"""Entropy collapse and eruption: the policy stops choosing, or chooses at random.
+
+Low entropy with high success is a learnt task, and this cannot tell; the reader must.
+"""
 
 from __future__ import annotations
 

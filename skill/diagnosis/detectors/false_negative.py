@@ -1,4 +1,8 @@
-"""Verifier false negative: what solved a task once is judged wrong another time."""
+"""Verifier false negative: what solved a task once is judged wrong another time.
+
+The verifier's own reasons are not recorded, so this sees contradictions alone: a verifier that is
+always wrong about a task shows as a task that is never solved.
+"""
 
 from __future__ import annotations
 

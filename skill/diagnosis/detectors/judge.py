@@ -1,4 +1,7 @@
-"""Judge unavailable: episodes end, and no verdict comes."""
+"""Judge unavailable: episodes end, and no verdict comes.
+
+A verdict that is late and a verdict that is refused look the same here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""KL blow-up: the policy runs away from its reference, or one update moves it too far."""
+"""KL blow-up: the policy runs away from its reference, or one update moves it too far.
+
+Which direction the policy took is not known, only how far.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Length hacking: longer episodes are paid more, and solve no more."""
+"""Length hacking: longer episodes are paid more, and solve no more.
+
+Longer dialogues that solve more are learning, whatever they cost.
+"""
 
 from __future__ import annotations
 

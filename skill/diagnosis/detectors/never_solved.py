@@ -1,4 +1,7 @@
-"""Never-solved tasks: some tasks fail however often they are played."""
+"""Never-solved tasks: some tasks fail however often they are played.
+
+Whether such a task can be solved at all only an oracle can tell; this says where to ask.
+"""
 
 from __future__ import annotations
 

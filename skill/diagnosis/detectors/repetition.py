@@ -1,4 +1,8 @@
-"""Repetition: the same words whatever the task, or the same word on and on."""
+"""Repetition: the same words whatever the task, or the same word on and on.
+
+Worlds with one fixed protocol have few words to choose from, so likeness is always compared with
+that of what the users said.
+"""
 
 from __future__ import annotations
 

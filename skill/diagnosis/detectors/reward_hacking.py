@@ -1,4 +1,8 @@
-"""Reward hacking: what is paid rises, what is wanted does not."""
+"""Reward hacking: what is paid rises, what is wanted does not.
+
+Held-out success would be the better witness and stays out of reach on purpose; what is compared is
+the verifier's word in training.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Saturated tasks: nothing left to learn from."""
+"""Saturated tasks: nothing left to learn from.
+
+It asks for nothing harder by itself: how hard is hard enough is the gate's rule.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Silent tool failure: a tool answers nothing, and nothing says that it failed."""
+"""Silent tool failure: a tool answers nothing, and nothing says that it failed.
+
+An error message is an answer, however unhelpful. Which of a tool's arguments is at fault is left
+to the reader of the quoted call.
+"""
 
 from __future__ import annotations
 

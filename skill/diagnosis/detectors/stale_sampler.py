@@ -1,4 +1,8 @@
-"""Stale sampler: the weights that sample are not the weights that learn."""
+"""Stale sampler: the weights that sample are not the weights that learn.
+
+A gap that was there from the first step is rounding or another dtype; one that appears is a sync
+that failed.
+"""
 
 from __future__ import annotations
 

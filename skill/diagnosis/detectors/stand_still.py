@@ -1,4 +1,7 @@
-"""Stand-still: the run says that it trains, and its heart has stopped."""
+"""Stand-still: the run says that it trains, and its heart has stopped.
+
+A run that is paused, finished or failed says so itself and is not looked at.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Step-cap hits: a limit on turns or tokens ends too many episodes."""
+"""Step-cap hits: a limit on turns or tokens ends too many episodes.
+
+The limit itself is not judged: a tight limit and a policy that dawdles look the same from
+outside, and only what the last turns gained tells one from the other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""User drift and early stop: the user leaves its role, or leaves."""
+"""User drift and early stop: the user leaves its role, or leaves.
+
+What a user should have said is not known here: drift is what the user's own record calls out of
+role, and an early stop is one that leaves the agent in the middle of something.
+"""
 
 from __future__ import annotations
 

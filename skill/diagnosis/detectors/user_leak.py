@@ -1,4 +1,8 @@
-"""User leak: replies give away more than the user may tell."""
+"""User leak: replies give away more than the user may tell.
+
+The reference answers are not known here and must not be; what gives a leak away is the knobs in
+force, the agent's own answer, or the length of the replies.
+"""
 
 from __future__ import annotations
 

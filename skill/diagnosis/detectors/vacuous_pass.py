@@ -1,4 +1,7 @@
-"""Vacuous pass: success without having done anything for it."""
+"""Vacuous pass: success without having done anything for it.
+
+A short solution is no vacuous one: what was asked for, looked up or disclosed counts as work.
+"""
 
 from __future__ import annotations
 
