@@ -126,6 +126,17 @@ def test_every_real_task_has_facts_that_a_question_finds(test_data: Path) -> Non
         for fact in entry.facts:
             assert table.match(words_of(fact.cues[0])), (entry.id, fact)
             assert len(fact.statement) <= 400
+        _assert_no_leak(entry)
+
+
+def _assert_no_leak(entry: Task) -> None:
+    """No statement holds 40 characters of the reference or 0.6 of its words."""
+    reference = " ".join(entry.payload["reference"].lower().split())
+    words = set(reference.split())
+    for fact in entry.facts:
+        said = " ".join(fact.statement.lower().split())
+        assert not any(said[at : at + 40] in reference for at in range(len(said) - 39)), fact
+        assert len(words & set(said.split())) < 0.6 * len(words), fact
 
 
 def test_outputs_of_all_real_references_are_the_recorded_ones(test_data: Path) -> None:

@@ -16,7 +16,9 @@ from trainer.task import Fact
 MAX_FACTS = 8
 """Facts of one task; the expert has nine turns to ask."""
 MAX_WORDS_CHARS = 36
-"""Longest piece of code in a statement: short of the 40 that would count as a leak."""
+"""Longest expression that a statement repeats."""
+MAX_QUOTE_CHARS = 39
+"""Longest piece of the reference that a statement may hold; one more would be a leak."""
 
 _COMPARISONS = {
     ast.Eq: "equals", ast.NotEq: "differs from", ast.Lt: "is below", ast.LtE: "is at most",
@@ -47,10 +49,19 @@ def facts(reference: str) -> tuple[Fact, ...]:
         return ()
     found: dict[str, Fact] = {}
     for kind, text, statement, cue in _secrets(function):
-        if statement not in found and len(found) < MAX_FACTS:
+        if statement in found or _quotes(statement, reference):
+            continue
+        if len(found) < MAX_FACTS:
             cues = (cue, f"{kind.replace('_', ' ')} {cue}")
             found[statement] = Fact(f"F{len(found) + 1}", kind, text, statement, cues)
     return tuple(found.values())
+
+
+def _quotes(statement: str, reference: str) -> bool:
+    """Return whether a statement holds a long piece of the reference, spaces and case apart."""
+    said, code = (" ".join(text.lower().split()) for text in (statement, reference))
+    starts = range(len(said) - MAX_QUOTE_CHARS)
+    return any(said[at : at + MAX_QUOTE_CHARS + 1] in code for at in starts)
 
 
 def _secrets(function: ast.FunctionDef) -> Iterator[tuple[str, str, str, str]]:
