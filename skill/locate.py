@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gate.contract.paths import RunPaths
+from skill import fence
 
 RUNS = Path("runs")
 
@@ -31,6 +32,6 @@ def find_run(name: str, runs: Path = RUNS) -> RunPaths:
         paths = RunPaths(place)
         if paths.launch.is_file() or paths.steps.is_file() or paths.status.is_file():
             return paths
-    known = sorted(child.name for child in runs.glob("*") if child.is_dir())[-8:]
+    known = sorted(fence.name(child.name) for child in runs.glob("*") if child.is_dir())[-8:]
     told = f"runs here: {', '.join(known)}" if known else f"there are no runs in {runs}/ here"
     raise NoRun(f"{name!r} is no run: a run has run.yaml and steps.jsonl; {told}")
