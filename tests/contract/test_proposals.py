@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,11 @@ def test_a_plain_file_is_read_up_to_one_byte_more_than_asked(tmp_path: Path) -> 
     path.write_bytes(b"abcdef")
     assert files.read_plain(path, most=10) == b"abcdef"
     assert files.read_plain(path, most=3) == b"abcd"
+
+
+def test_the_proposal_on_the_page_is_one(checkout: Path) -> None:
+    page = (checkout / "docs" / "gate.md").read_text("utf-8")
+    example = page[page.index("    why:") : page.index(proposals.END) + len(proposals.END)]
+    found = read(textwrap.dedent(example).encode())
+    assert (found.steps, found.episodes) == ((41, 42), ("000042-05",))
+    assert found.changes == {"user.max_reveals": 3}
