@@ -75,7 +75,8 @@ class Finding:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Finding:
         """Return the finding that `to_json` wrote."""
-        return cls(**{**record, "severity": Severity(record["severity"])})
+        fields: dict[str, Any] = {**record, "severity": Severity(record["severity"])}
+        return cls(**fields)
 
 
 class Refused(Exception):
