@@ -71,7 +71,9 @@ def _size(size: ModelSize, context_tokens: int) -> Iterator[str]:
     if size.head_dim % 2:
         yield f"policy.size.head_dim is {size.head_dim}; rotary positions need an even number"
     if size.vocab_size < _LEAST_VOCABULARY:
-        yield f"policy.size.vocab_size is {size.vocab_size}; it must be at least {_LEAST_VOCABULARY}"
+        yield (
+            f"policy.size.vocab_size is {size.vocab_size}; it must be at least {_LEAST_VOCABULARY}"
+        )
     if size.max_positions < context_tokens:
         yield (
             f"policy.size.max_positions {size.max_positions} is below rollout.context_tokens "
