@@ -14,15 +14,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from gate.contract import knobs
-from trainer.episode import Episode
-from trainer.rollout.scripted import play, world_seed
+from trainer.stage import stage
 from trainer.task import Task
-from trainer.users import rule_file
-from trainer.users.symbolic import SymbolicUser
 from trainer.worlds import catalog
 from trainer.worlds.declaration import read_declaration
-from trainer.worlds.loading import load_world
 
 ORACLE, IDLE = "oracle", "idle"
 NUM_TASKS = 40
@@ -92,7 +87,10 @@ def played(name: str, num_tasks: int = NUM_TASKS) -> Played:
         raise ValueError(f"{num_tasks} tasks to play; ask for at least 1")
     tasks = _spread([task for split in catalog.SPLITS for task in catalog.tasks(name, split)])
     chosen = tasks[:num_tasks]
-    best, idle = (_play(name, player, chosen) for player in (ORACLE, IDLE))
+    ready = stage(name)
+    best, idle = (
+        [ready.play(task, player, seed=_SEED) for task in chosen] for player in (ORACLE, IDLE)
+    )
     sums = [episode.metrics["sum"] for episode in best if "sum" in episode.metrics]
     return Played(
         row=row(name),
@@ -149,27 +147,6 @@ def show(console: Console, rows: Sequence[Played]) -> None:
             declared.real_data or "-",
         )
     console.print(table)
-
-
-def _play(name: str, player: str, tasks: Sequence[Task]) -> list[Episode]:
-    world = catalog.world(name)
-    declaration = read_declaration(world.folder)
-    module = load_world(world.folder)
-    user = SymbolicUser({name: rule_file.load(world.folder / "user.yaml")})
-    settings = {**declaration.settings, "max_steps": declaration.turn_limit}
-    user_settings = knobs.defaults().file("user", name)
-    return [
-        play(
-            task,
-            world.players[player](task, settings=settings, seed=_SEED),
-            env=module.make(task, settings=settings, seed=world_seed(_SEED)),
-            user=user,
-            user_settings=user_settings,
-            max_steps=declaration.turn_limit,
-            seed=_SEED,
-        )
-        for task in tasks
-    ]
 
 
 def _spread(tasks: Sequence[Task]) -> list[Task]:

@@ -15,6 +15,7 @@ from trainer.bench import (
     peers,
     reconcile,
     rollout,
+    scripted,
     step_overhead,
     update,
     user_replies,
@@ -43,6 +44,11 @@ BENCHES: Mapping[str, Bench] = {
         "How many replies does the symbolic user give on one core?",
         partial(user_replies.measure, user_replies.FULL),
         partial(user_replies.measure, user_replies.QUICK),
+    ),
+    "worlds": Bench(
+        "How many scripted episodes does each world play on one core?",
+        partial(scripted.measure, scripted.FULL),
+        partial(scripted.measure, scripted.QUICK),
     ),
     "rollout": Bench(
         "What does the sampler gain over re-reading the history each turn?",

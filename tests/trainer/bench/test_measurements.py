@@ -13,6 +13,7 @@ from trainer.bench import (
     peers,
     reconcile,
     rollout,
+    scripted,
     step_overhead,
     update,
     user_replies,
@@ -44,6 +45,12 @@ def test_the_symbolic_user_is_timed_in_every_world():
     found = checked(user_replies.measure(user_replies.Sizes(episodes=6, rounds=2)))
     for world in ("travel", "intention"):
         assert found[f"replies in {world}"].limit == (10_000.0, False)
+
+
+def test_every_world_that_is_python_alone_is_timed():
+    found = checked(scripted.measure(scripted.Sizes(episodes=4, rounds=1)))
+    for world in ("travel", "intention", "function", "telepathy", "turtle", "persuasion", "search"):
+        assert found[f"episodes in {world}"].limit == (300.0, False)
 
 
 def test_the_sampler_is_compared_with_rereading_at_every_number_of_turns():
@@ -94,5 +101,14 @@ def test_quick_and_full_differ_in_repetitions_alone():
 
 
 def test_every_measurement_says_what_it_answers():
-    assert list(BENCHES) == ["reconcile", "user", "rollout", "update", "step", "peers", "gae"]
+    assert list(BENCHES) == [
+        "reconcile",
+        "user",
+        "worlds",
+        "rollout",
+        "update",
+        "step",
+        "peers",
+        "gae",
+    ]
     assert all(bench.question.endswith("?") for bench in BENCHES.values())

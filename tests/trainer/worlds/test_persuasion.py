@@ -18,6 +18,8 @@ from trainer.worlds.persuasion import env as persuasion
 from trainer.worlds.persuasion import loader, verifier
 from trainer.worlds.persuasion.verifier import PersuasionState
 
+LONG = "This is something different."
+
 REAL = {
     "id": "7",
     "claim": "Bridges should be free of toll.",
@@ -75,7 +77,7 @@ def test_fault_12_a_dance_sums_above_one_upstream_and_pays_at_most_one_here() ->
     env = persuasion.make(entry, settings={}, seed=0)
     env.start()
     rewards = []
-    for words, told in (("a", "C1"), ("You idiot.", ""), ("c", "C2")):
+    for words, told in ((LONG, "C1"), ("You idiot.", ""), (LONG, "C2")):
         env.act(read_action(f"[action] {words}"))
         rewards.append(env.hear(Reply("-", revealed=(told,) if told else ())).reward)
     assert rewards == pytest.approx([2 / 6, 0.0, 3 / 6])
@@ -115,7 +117,7 @@ def test_points_are_granted_by_their_keywords_and_insults_harden() -> None:
     entry = catalog.tasks("persuasion", "train")[0]
     episode = dispute(
         entry,
-        "[action] The library is nice.",
+        "[action] The library is something nice.",
         "[action] Where would children do their homework?",
         "[answer] You are an idiot.",
         "[action] Where would children do their homework?",
@@ -136,9 +138,17 @@ def test_points_are_granted_by_their_keywords_and_insults_harden() -> None:
 def test_action_and_answer_are_the_same_and_search_is_neither() -> None:
     env = persuasion.make(task(6), settings={}, seed=0)
     env.start()
-    assert env.act(read_action("[action] a")).say == env.act(read_action("[answer] a")).say == "a"
+    assert env.act(read_action(f"[action] {LONG}")).say == LONG
+    assert env.act(read_action(f"[answer] {LONG}")).say == LONG
     assert env.act(read_action("[search] a")).events == ("malformed",)
     assert env.act(read_action("[finish]")).stop is StopReason.FAILED
+
+
+@pytest.mark.parametrize("words", ["children", "homework homework homework", "up?", "1 2 3 4"])
+def test_a_keyword_alone_persuades_nobody(words: str) -> None:
+    episode = dispute(catalog.tasks("persuasion", "train")[0], f"[action] {words}")
+    assert episode.turns[-1].events == ("too_short",)
+    assert episode.total_reward == 0.0
 
 
 def test_every_point_of_ours_is_granted_by_its_own_words_first() -> None:
@@ -155,7 +165,7 @@ def test_a_claim_of_the_real_schema_is_moved_by_its_own_reasons() -> None:
     assert [fact.weight for fact in entry.facts] == [3.0, 3.0]
     episode = dispute(
         entry,
-        "[action] It is a bad idea.",
+        "[action] That seems a rather foolish idea.",
         "[action] Merchants suffer less when taxation falls.",
         "[action] No residential quarter wants such detours or travellers.",
     )

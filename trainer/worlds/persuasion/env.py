@@ -41,9 +41,7 @@ class PersuasionEnv:
             raise RuntimeError("start() comes first")
         match action.choice:
             case Choice.ACTION | Choice.ANSWER:
-                before, self._state = self._state, self._state.argue(action.content)
-                insult = self._state.num_insults > before.num_insults
-                return StepResult(say=action.content, events=("offended",) if insult else ())
+                return self._argue(action.content)
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
             case Choice.SEARCH:
@@ -73,6 +71,14 @@ class PersuasionEnv:
     def verdict(self) -> Verdict:
         """Judge where the holder stands."""
         return verifier.verdict(self._task, self._state)
+
+    def _argue(self, content: str) -> StepResult:
+        before, self._state = self._state, self._state.argue(content)
+        if self._state.num_insults > before.num_insults:
+            return StepResult(say=content, events=("offended",))
+        if not verifier.is_argument(content):
+            return StepResult(wording.too_short(self._style), events=("too_short",))
+        return StepResult(say=content)
 
     def _malformed(self, reason: str) -> StepResult:
         return StepResult(wording.malformed(self._style, reason), events=("malformed",))

@@ -14,6 +14,7 @@ from trainer.episode import Speaker, Turn
 from trainer.task import Task
 from trainer.worlds.player import Player, PlayerFactory
 
+LEAD_IN = "[action] Please think of this:"
 SMALL_TALK = "[action] Hello."
 INSULT = "[action] Only an idiot could believe that."
 
@@ -30,7 +31,7 @@ class Arguer:
         """Return the next argument; see `trainer.worlds.player.Player`."""
         heard = " ".join(turn.text for turn in turns[2:] if turn.speaker is Speaker.USER)
         said = [turn.text for turn in turns if turn.speaker is Speaker.AGENT]
-        pending = [f"[action] {point}" for point, grant in self.points if grant not in heard]
+        pending = [f"{LEAD_IN} {point}" for point, grant in self.points if grant not in heard]
         return min(pending, key=said.count) if pending else self.last_words
 
 

@@ -33,6 +33,12 @@ LAST = len(STANCES) - 1
 PLACES = 6
 """Decimals to which PersuadeGym rounds a turn's reward."""
 
+MIN_WORDS = 3
+"""Different words of `MIN_WORD_CHARS` letters that make a message an argument: a keyword alone is
+none, or a list of topics would persuade."""
+MIN_WORD_CHARS = 4
+
+_WORD = re.compile(r"[^\W\d_]+")
 _INSULT = re.compile(
     r"\b(?:stupid|idiot(?:ic|s)?|moron(?:ic|s)?|dumb|ridiculous|shut up|nonsense|ignorant|fool)\b",
     re.IGNORECASE,
@@ -86,6 +92,12 @@ class PersuasionState:
 def offends(content: str) -> bool:
     """True when a message insults the holder."""
     return _INSULT.search(content) is not None
+
+
+def is_argument(content: str) -> bool:
+    """True when a message says enough for the holder to be asked about it."""
+    words = {word for word in _WORD.findall(content.casefold()) if len(word) >= MIN_WORD_CHARS}
+    return len(words) >= MIN_WORDS
 
 
 def published_reward(old: int, new: int) -> float:

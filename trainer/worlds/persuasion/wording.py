@@ -37,6 +37,13 @@ def system(style: str, max_steps: int) -> str:
     return _COMPACT_SYSTEM if style == COMPACT else _FULL_SYSTEM.format(max_steps=max_steps)
 
 
+def too_short(style: str) -> str:
+    """Return what is wrong with a message that is no argument yet."""
+    if style == COMPACT:
+        return "Write a whole sentence."
+    return "That is no argument yet, so the user was not asked. Write a whole sentence."
+
+
 def malformed(style: str, reason: str) -> str:
     """Return what is wrong with an action and what to do."""
     if style == COMPACT:
