@@ -12,9 +12,11 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import sys
 import sysconfig
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,8 @@ START_S = 60.0
 """Seconds that a warden may take to be ready; it imports the modules that programs may use."""
 GRACE_S = 20.0
 """Seconds beyond a program's own limit after which the sandbox counts as broken."""
+END_S = 2.0
+"""Seconds that a warden may take to end by itself."""
 
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -85,8 +89,7 @@ class Sandbox:
         self.door.close()
         if self.owner == os.getpid():
             self.owner = -1
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
+            _end(self.pid)
 
 
 def start(*, bubblewrap: str | None = None) -> Sandbox:
@@ -146,6 +149,18 @@ def launch(command: list[str]) -> Sandbox:
         raise SandboxError(f"the sandbox's warden did not start; run: {' '.join(command)}")
     door.settimeout(None)
     return sandbox
+
+
+def _end(pid: int) -> None:
+    """Wait for a warden that nobody needs; a fork that still holds the door does not keep it."""
+    give_up = time.monotonic() + END_S
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(pid, os.WNOHANG)[0] == 0:
+            if time.monotonic() > give_up:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                return
+            time.sleep(0.01)
 
 
 def _command() -> list[str]:

@@ -63,8 +63,10 @@ def main() -> None:
             message, descriptors, _, _ = socket.recv_fds(door, 1, 1)
             if not message:
                 return
-            with socket.socket(fileno=descriptors[0]) as client:
-                _fork_supervisor(door, client)
+            # Whoever holds the door may send nonsense, or no descriptor may be left for a socket.
+            if descriptors:
+                with socket.socket(fileno=descriptors[0]) as client:
+                    _fork_supervisor(door, client)
 
 
 def _fork_supervisor(door: socket.socket, client: socket.socket) -> None:

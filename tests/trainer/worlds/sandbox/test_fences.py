@@ -138,3 +138,23 @@ def test_an_interpreter_that_is_missing_is_told() -> None:
         client.launch(["/nowhere/python"])
     with pytest.raises(SandboxError, match="did not start"):
         client.launch([sys.executable, "-c", "pass"])
+
+
+def test_nonsense_at_the_door_harms_nobody() -> None:
+    own = client.start()
+    try:
+        own.door.send(b"let me in")
+        assert own.evaluate(SOUND).results == (CallResult(Outcome.VALUE, 2),)
+    finally:
+        own.close()
+
+
+def test_a_warden_ends_though_a_fork_still_holds_the_door() -> None:
+    own = client.start()
+    fork = subprocess.Popen(["sleep", "60"], pass_fds=[own.door.fileno()])
+    try:
+        own.close()
+        assert not Path(f"/proc/{own.pid}").exists()
+    finally:
+        fork.kill()
+        fork.wait()
