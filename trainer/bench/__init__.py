@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trainer.bench import (
+    evaluations,
     masked_gae,
     peers,
     reconcile,
@@ -49,6 +50,11 @@ BENCHES: Mapping[str, Bench] = {
         "How many scripted episodes does each world play on one core?",
         partial(scripted.measure, scripted.FULL),
         partial(scripted.measure, scripted.QUICK),
+    ),
+    "sandbox": Bench(
+        "How many answers does the sandbox evaluate, one at a time?",
+        partial(evaluations.measure, evaluations.FULL),
+        partial(evaluations.measure, evaluations.QUICK),
     ),
     "rollout": Bench(
         "What does the sampler gain over re-reading the history each turn?",

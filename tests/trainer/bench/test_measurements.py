@@ -105,6 +105,7 @@ def test_every_measurement_says_what_it_answers():
         "reconcile",
         "user",
         "worlds",
+        "sandbox",
         "rollout",
         "update",
         "step",
