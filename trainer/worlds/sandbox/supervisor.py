@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import socket
+import tempfile
 import time
 from dataclasses import dataclass, field
 
@@ -35,9 +37,9 @@ class Supervisor:
 
     program: Program
     client: socket.socket
-    home: str
     results: list[tuple[str, str]] = field(default_factory=list)
     sandboxed: bool = True
+    _home: str = ""
     _num_bytes: int = 0
 
     def run(self) -> None:
@@ -57,11 +59,14 @@ class Supervisor:
 
     def _run_cell(self, deadline: float) -> tuple[Outcome | None, bool]:
         """Run one cell; return what ended it early, and whether that goes for all further calls."""
+        self._home = tempfile.mkdtemp(prefix="eau-cell-")
+        if os.geteuid() == 0:
+            os.chmod(self._home, 0o777)  # the cell becomes nobody
         here, there = os.pipe()
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            cell.live(self.program, len(self.results), there, self.home, parent)
+            cell.live(self.program, len(self.results), there, self._home, parent)
         os.close(there)
         try:
             return self._read(pid, here, deadline)
@@ -69,6 +74,7 @@ class Supervisor:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             os.close(here)
+            shutil.rmtree(self._home, ignore_errors=True)
 
     def _read(self, pid: int, pipe: int, deadline: float) -> tuple[Outcome | None, bool]:
         bounds = self.program.bounds
@@ -109,6 +115,9 @@ class Supervisor:
         """Keep a report; return an outcome if it goes for all calls."""
         if index == cell.HELD:
             self.sandboxed = outcome is Outcome.VALUE
+            if self.sandboxed:
+                # It can make no file there, and so a killed supervisor leaves no folder behind.
+                os.rmdir(self._home)
             if not self.sandboxed and self.program.refuse_unsandboxed:
                 raise RefusedError
         elif index == cell.READY:

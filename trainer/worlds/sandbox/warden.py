@@ -16,11 +16,9 @@ import importlib
 import importlib.util
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 import time
 
 from trainer.worlds import fence, limits, wire
@@ -87,20 +85,15 @@ def _serve(client: socket.socket) -> None:
     request = wire.read_frame(client)
     if request is None:
         return
-    home = tempfile.mkdtemp(prefix="eau-cell-")
     try:
-        if os.geteuid() == 0:
-            os.chmod(home, 0o777)  # the cell becomes nobody
-        answer = _answer(programs.from_json(json.loads(request)), client, home)
+        answer = _answer(programs.from_json(json.loads(request)), client)
     except DesertedError:
         return
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
     client.sendall(wire.frame(json.dumps(answer).encode()))
 
 
-def _answer(program: programs.Program, client: socket.socket, home: str) -> dict[str, object]:
-    supervisor = Supervisor(program, client, home)
+def _answer(program: programs.Program, client: socket.socket) -> dict[str, object]:
+    supervisor = Supervisor(program, client)
     try:
         supervisor.run()
     except RefusedError:
