@@ -40,7 +40,8 @@ def run(console: Console, *, runs: Path, overrides: Sequence[str] = ()) -> Endin
     planned = launch.plan(config, run_id=session.new_id(config.name), runs=runs)
     console.print(
         f"[bold]{planned.root}[/]: PPO from nothing; at step {EDIT_AFTER_STEP} a script saves "
-        f"{KNOB}: {AFTER} into its knobs/user.yaml, as a person would"
+        f"{KNOB}: {AFTER} into its knobs/user.yaml, as a person would",
+        soft_wrap=True,
     )
     command = [sys.executable, "-m", "trainer.demo", str(planned.root), str(EDIT_AFTER_STEP)]
     with subprocess.Popen(command) as editor:
@@ -56,35 +57,33 @@ def tell(console: Console, paths: RunPaths) -> None:
     """Print a finished run: its curve, the knob and what it did, and where to look."""
     records = files.read_lines(paths.steps).records
     curve = [float(record["success"] or 0.0) for record in records]
-    console.print(f"\nsuccess by step  {progress.sparkline(curve)}", highlight=False)
-    console.print(
+    lines = [
+        f"\nsuccess by step  {progress.sparkline(curve)}",
         f"first {WINDOW} steps {_mean(curve[:WINDOW]):.2f}, last {WINDOW} steps "
         f"{_mean(curve[-WINDOW:]):.2f}; by user in the last {WINDOW}: {_arms(records[-WINDOW:])}",
-        highlight=False,
-    )
+    ]
     for revision in ledger.revisions(paths.ledger)[1:]:
         changes = ", ".join(f"{one.path} {one.old} -> {one.new}" for one in revision.changes)
-        console.print(
+        lines.append(
             f"revision {revision.number}, in force since step {revision.step}: {changes} "
-            f"(by {revision.author.value})",
-            highlight=False,
+            f"(author {revision.author.value})"
         )
-    console.print(
-        f"\nlook at  eau show {paths.root} --failed\n"
-        f"         {paths.steps}\n"
-        f"         {paths.ledger}\n"
+    lines += [
+        f"\nlook at  eau show {paths.root} --failed",
+        f"         {paths.steps}",
+        f"         {paths.ledger}",
         f"         eau evaluate {paths.root}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    ]
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def edit_as_a_person(paths: RunPaths, after_step: int) -> bool:
+def edit_as_a_person(paths: RunPaths, after_step: int, *, patience_s: float = PATIENCE_S) -> bool:
     """Wait for a step and save the knob file with one value changed; False if the run ended.
 
     The file is written in place, as an editor does; nothing here uses the gate's own tools.
     """
-    ends = time.monotonic() + PATIENCE_S
+    ends = time.monotonic() + patience_s
     while time.monotonic() < ends:
         if len(files.read_lines(paths.steps).records) >= after_step:
             path = paths.knob_file("user")
