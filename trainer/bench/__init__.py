@@ -13,6 +13,7 @@ from functools import partial
 from trainer.bench import (
     evaluations,
     masked_gae,
+    methods,
     peers,
     reconcile,
     rollout,
@@ -65,6 +66,11 @@ BENCHES: Mapping[str, Bench] = {
         "What does a PPO update cost beside a plain forward and backward pass?",
         partial(update.measure, update.FULL),
         partial(update.measure, update.QUICK),
+    ),
+    "methods": Bench(
+        "What does a step of each method of credit cost beside PPO's, on one batch?",
+        partial(methods.measure, methods.FULL),
+        partial(methods.measure, methods.QUICK),
     ),
     "step": Bench(
         "How much of a demo step is not model arithmetic?",

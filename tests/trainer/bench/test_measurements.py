@@ -10,6 +10,7 @@ import pytest
 from trainer.bench import (
     BENCHES,
     masked_gae,
+    methods,
     peers,
     reconcile,
     rollout,
@@ -19,7 +20,8 @@ from trainer.bench import (
     user_replies,
 )
 from trainer.bench.figures import Figure
-from trainer.bench.forced import Layout
+from trainer.bench.forced import Layout, demo_model, play, sampler_for
+from trainer.ppo.credit import ESTIMATORS
 
 NONE_EXPECTED = "mismatches"
 
@@ -69,6 +71,29 @@ def test_an_update_costs_more_than_one_plain_pass():
     assert found["a token of unequal dialogues"].unit == "x"
 
 
+def test_every_method_of_credit_is_timed_against_ppo_on_the_same_groups():
+    layout = Layout(dialogues=8, prompt=8, reply=4, turns=3, observation=8)
+    found = checked(methods.measure(methods.Sizes(layout=layout, rounds=1)))
+    others = [name for name in ESTIMATORS if name != methods.PPO]
+    assert set(found) == {
+        "PPO step on groups of four",
+        *(f"step with {name} against PPO" for name in others),
+    }
+    assert all(found[f"step with {name} against PPO"].unit == "x" for name in others)
+
+
+def test_the_groups_hold_all_that_any_method_reads():
+    layout = Layout(dialogues=8, prompt=8, reply=4, turns=3, observation=8)
+    model = demo_model()
+    sampler = sampler_for(model, layout)
+    played = play(sampler, layout, vocab_size=model.config.vocab_size, seed=0)
+    sampler.close()
+    batch = methods.grouped(played, layout, vocab_size=model.config.vocab_size)
+    assert [one.group_id for one in batch] == ["g0"] * 4 + ["g1"] * 4
+    assert all(len(one.reactions) == 2 and len(one.masked_feedback) == 3 for one in batch)
+    assert len({reaction.polarity for one in batch for reaction in one.reactions}) == 3
+
+
 def test_the_parts_of_a_step_add_up_to_all_but_the_model():
     sizes = step_overhead.Sizes(steps=1, dialogues=2, warm_start_steps=1, demonstrations=8)
     found = checked(step_overhead.measure(sizes))
@@ -94,6 +119,7 @@ def test_masked_gae_agrees_with_its_definition_on_every_layout():
 def test_quick_and_full_differ_in_repetitions_alone():
     assert rollout.QUICK.turns == rollout.FULL.turns
     assert update.QUICK.layout == update.FULL.layout
+    assert methods.QUICK.layout == methods.FULL.layout
     assert peers.QUICK.layout == peers.FULL.layout
     assert peers.QUICK.models == peers.FULL.models
     assert (masked_gae.QUICK.rows, masked_gae.QUICK.width) == (256, 1024)
@@ -108,6 +134,7 @@ def test_every_measurement_says_what_it_answers():
         "sandbox",
         "rollout",
         "update",
+        "methods",
         "step",
         "peers",
         "gae",
