@@ -21,7 +21,7 @@ from trainer import launch, progress, recipe_file, session
 from trainer.loop import Ending
 
 EDIT_AFTER_STEP = 30
-KNOB, BEFORE, AFTER = "user_strategy_mix", "1.0", "0.7"
+KNOB, BEFORE, AFTER = "user_strategy_mix", "1.0", "0.75"
 WINDOW = 10
 """Steps over which a mean of the curve is taken."""
 POLL_S = 0.2

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from gate.contract.findings import Severity
+from gate.contract.findings import Finding, Severity
 from gate.contract.records import StepRecord
 from gate.guard import KnobStatus
 from trainer.show import visible
@@ -32,6 +32,7 @@ class StepPrinter:
             total_steps: Steps of the whole run.
         """
         self._console = console
+        self._doubts: tuple[Finding, ...] = ()
         self._progress = Progress(
             TextColumn("training"),
             BarColumn(),
@@ -59,9 +60,14 @@ class StepPrinter:
         for outcome in status.proposals:
             refused = outcome.revision is None
             self._print("proposal", "bold red" if refused else "bold magenta", str(outcome))
-        for finding in (*status.refused, *status.warnings, *status.waiting):
+        for finding in (*status.refused, *status.waiting):
             refused = finding.severity is Severity.ERROR
             self._print("refused" if refused else "doubtful", "bold red", str(finding))
+        # A refusal is told until it is mended; a doubt about what is in force, once.
+        for finding in status.warnings:
+            if finding not in self._doubts:
+                self._print("doubtful", "bold yellow", str(finding))
+        self._doubts = status.warnings
         self._print("", "", line(record))
         self._progress.update(self._bar, completed=record.step)
 

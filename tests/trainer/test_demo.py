@@ -36,9 +36,9 @@ def test_one_value_is_saved_and_every_comment_stays(recorded: RunPaths) -> None:
     after = path.read_text("utf-8")
     changed = [pair for pair in zip(before.splitlines(), after.splitlines(), strict=True)
                if pair[0] != pair[1]]  # fmt: skip
-    assert changed == [("user_strategy_mix: 1.0", "user_strategy_mix: 0.7")]
+    assert changed == [("user_strategy_mix: 1.0", "user_strategy_mix: 0.75")]
     parsed = knobs.parse("user", path.read_bytes(), worlds=("travel",))
-    assert parsed.values["user_strategy_mix"] == 0.7
+    assert parsed.values["user_strategy_mix"] == 0.75
 
 
 def test_a_run_that_ends_too_early_is_left_alone(recorded: RunPaths) -> None:
