@@ -167,13 +167,13 @@ class WorldProcess:
     def wait_gone(self) -> None:
         """Return when no process of the world is left; what the keeper cannot end is ended here."""
         keeper = self._keeper.pid
-        if self._keeper.returncode is not None:
-            return
-        if not _ended_well(keeper, by=time.monotonic() + _KEEPER_END_S):
-            for pid in processes.in_session(keeper):
-                processes.kill(pid)
-            shutil.rmtree(self._scratch, ignore_errors=True)
-        self._keeper.wait()
+        if self._keeper.returncode is None:
+            if not _ended_well(keeper, by=time.monotonic() + _KEEPER_END_S):
+                for pid in processes.in_session(keeper):
+                    processes.kill(pid)
+            self._keeper.wait()
+        # The keeper removes its folder; one that was killed could not.
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _believable(self, packet: dict[str, Any]) -> bool:
         """True unless a packet names a process that is none of the zygote's."""

@@ -140,7 +140,8 @@ def test_a_dead_zygote_costs_the_step_and_is_back_in_the_next() -> None:
         assert isinstance(begin(host, "kills_zygote")["kills_zygote"], Opening)
 
 
-def test_a_killed_keeper_is_told_as_a_death(copies: dict[str, Path]) -> None:
+def test_a_killed_keeper_is_told_as_a_death_and_its_folder_goes(copies: dict[str, Path]) -> None:
+    scratch = set(Path("/tmp").glob("eau-world-*"))
     with WorldHost(copies) as host:
         begin(host, "calm")
         (keeper,) = [
@@ -151,6 +152,7 @@ def test_a_killed_keeper_is_told_as_a_death(copies: dict[str, Path]) -> None:
         fault = host.call({"calm": act()}, deadline_s=30.0)["calm"]
         assert isinstance(fault, Fault) and fault.stop is StopReason.WORLD_DIED
     assert within(5.0, lambda: alive(copies["calm"]) == [])
+    assert set(Path("/tmp").glob("eau-world-*")) <= scratch
 
 
 def test_a_world_sees_no_secret_no_file_and_no_tensor_library(
