@@ -19,9 +19,11 @@ from gate.contract.files import DiskFull
 from gate.contract.findings import Refused
 from trainer import (
     assembly,
+    compare,
     demo,
     documents,
     launch,
+    measured,
     recipe_file,
     resume,
     session,
@@ -44,6 +46,7 @@ UNUSABLE = (
     resume.ResumeError,
     CheckpointError,
     EvaluationError,
+    measured.MeasureError,
     Refused,
     RuleFileError,
     DocumentError,
@@ -150,6 +153,27 @@ def show_episodes(
             print(json.dumps(record))
         return
     show.show(Console(), found)
+
+
+@app.command(name="compare")
+def compare_runs(
+    names: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Runs' folders or ids, the base first.")
+    ],
+    runs: Path = launch.RUNS,
+    last: Annotated[
+        int, typer.Option(min=1, help="How many of the newest steps count.")
+    ] = measured.LAST_STEPS,
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs: success over the last steps, with its interval where there are seeds."""
+    roots = dict.fromkeys(launch.find_run(name, runs) for name in names)
+    found = [measured.measure(paths, last=last) for paths in roots]
+    rows, notes = compare.rows(found), compare.notes(found)
+    if as_json:
+        print(json.dumps({"last": last, "rows": [asdict(one) for one in rows], "notes": notes}))
+        return
+    compare.show(Console(), rows, notes)
 
 
 @app.command(name="demo")
