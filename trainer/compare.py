@@ -17,11 +17,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from scipy.special import stdtrit
 
 from trainer.evaluation import Interval
 from trainer.measured import Measured, mean
 from trainer.show import visible
+from trainer.student import quantile
 
 DETECTABLE = 2.80
 """Standard errors of an effect that is found four times in five at the 5% level; the normal limit.
@@ -123,7 +123,7 @@ def interval(values: Sequence[float]) -> Interval | None:
     error = standard_error(values)
     if error is None:
         return None
-    half = float(stdtrit(len(values) - 1, 0.975)) * error
+    half = quantile(0.975, freedom=len(values) - 1) * error
     centre = fmean(values)
     return Interval(max(0.0, centre - half), min(1.0, centre + half))
 
