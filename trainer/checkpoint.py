@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gate.contract import files
+from trainer.errors import Unusable
 from trainer.rollout.schedule import TaskCursor
 
 FORMAT = 1
@@ -29,7 +30,7 @@ _READ_BYTES = 1 << 20
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class CheckpointError(Exception):
+class CheckpointError(Unusable):
     """No checkpoint can be used; the message names each one and what is wrong with it."""
 
 

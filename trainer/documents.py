@@ -19,6 +19,7 @@ from gate import document as gate_page
 from gate.contract import files, knobs, records
 from gate.contract.knobs import document as knobs_page
 from trainer import recipe_file, world_table
+from trainer.errors import Unusable
 from trainer.recipe import RunConfig
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -30,7 +31,7 @@ MOST_ENTRIES = 4
 """Entries of a list that an example repeats."""
 
 
-class DocumentError(ValueError):
+class DocumentError(Unusable):
     """A page that cannot be made; the message says what to do."""
 
 

@@ -18,6 +18,7 @@ from gate.contract import files, knobs
 from gate.contract.knobs import Knobs
 from trainer import runlog, seeds
 from trainer.episode import Episode, Outcome
+from trainer.errors import Unusable
 from trainer.rollout.collect import Rollout, Scene, collect
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
@@ -34,7 +35,7 @@ PINNED_KNOBS: Mapping[str, Mapping[str, Any]] = {
 """The evaluation user is the symbolic one; everything else is the declared default."""
 
 
-class EvaluationError(ValueError):
+class EvaluationError(Unusable):
     """An evaluation that cannot be run; the message says what to change."""
 
 

@@ -47,6 +47,11 @@ class Ending(StrEnum):
     FAILED = "failed"
     """The update was not finite, or nothing could be saved; the last good state is on disk."""
 
+    @property
+    def exit_code(self) -> int:
+        """What a command that trained ends with: 1 for a failed run, otherwise 0."""
+        return int(self is Ending.FAILED)
+
 
 @dataclass
 class Run:

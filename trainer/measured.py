@@ -19,6 +19,7 @@ from ruamel.yaml.error import YAMLError
 from gate.contract import files, launch_record
 from gate.contract.paths import RunPaths
 from trainer import recipe_file
+from trainer.errors import Unusable
 
 LAST_STEPS = 10
 MOST_STEPS = 100_000
@@ -27,7 +28,7 @@ _NO_TREATMENT = ("name", "seed", "threads", "checkpoint.")
 """Settings of a recipe that do not change what is learnt, or only by chance."""
 
 
-class MeasureError(ValueError):
+class MeasureError(Unusable):
     """A run that cannot be compared; the message says what to do."""
 
 

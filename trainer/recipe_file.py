@@ -19,13 +19,14 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from trainer.errors import Unusable
 from trainer.recipe import RunConfig
 
 BUILT_IN = Path(__file__).parent / "recipes"
 MAX_BYTES = 256 * 1024
 
 
-class RecipeError(ValueError):
+class RecipeError(Unusable):
     """A recipe that cannot be used; the message says where, why and what to do."""
 
 

@@ -13,6 +13,7 @@ from gate.contract import ledger
 from gate.contract.paths import RunPaths
 from trainer import checkpoint, runlog
 from trainer.checkpoint import Found
+from trainer.errors import Unusable
 
 
 class ResumePlan(NamedTuple):
@@ -25,7 +26,7 @@ class ResumePlan(NamedTuple):
     """Lines of `steps.jsonl` after the checkpoint that a crash cut short."""
 
 
-class ResumeError(ValueError):
+class ResumeError(Unusable):
     """A run that cannot go on; the message says what is missing."""
 
 

@@ -21,17 +21,18 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.paths import RunPaths
-from trainer import assembly, checkpoint, demonstrations, evaluation, launch, loop
+from trainer import assembly, checkpoint, demonstrations, evaluation, launch, loop, run_folder
 from trainer import resume as resuming
 from trainer.checkpoint import CheckpointError, Snapshot
 from trainer.evaluation import EvaluationResult
-from trainer.launch import FIRST_REVISION, LaunchPlan
+from trainer.launch import LaunchPlan
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
 from trainer.policy import skeleton
 from trainer.policy.build import Policy
 from trainer.progress import StepPrinter
 from trainer.recipe import RunConfig, WarmStart
+from trainer.run_folder import FIRST_REVISION
 from trainer.runlog import RunLog
 from trainer.users import rule_file
 from trainer.users.symbolic import SymbolicUser
@@ -50,6 +51,7 @@ def new_id(name: str) -> str:
 
 def start(planned: LaunchPlan, console: Console, *, adjust: Adjust | None = None) -> Ending:
     """Create a run and train it to its end."""
+    assembly.quiet()
     config = planned.config
     policy = _pretrained(config)
     paths = launch.create(planned, now=time.time())
@@ -65,7 +67,8 @@ def start(planned: LaunchPlan, console: Console, *, adjust: Adjust | None = None
 
 def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -> Ending:
     """Go on with a run from its last good checkpoint."""
-    config = launch.read_launch(paths)
+    assembly.quiet()
+    config = run_folder.read_launch(paths)
     with _only_trainer(paths):
         planned = resuming.plan(paths)
         directory, snapshot, rejected = planned.found
@@ -110,13 +113,14 @@ def evaluate(
         pattern: Shell pattern of task ids; None for the pattern that the recipe trains on.
         greedy: Take the likeliest token instead of sampling.
     """
-    config = launch.read_launch(paths)
+    assembly.quiet()
+    config = run_folder.read_launch(paths)
     directory = _checkpoint_at(paths, checkpoint_step)
     place = evaluation.root() / f"{paths.root.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     policy = assembly.saved_policy(directory)
     learner = assembly.make_learner(config, policy, checkpoint=directory)
     world_root = paths.world / FIRST_REVISION
-    launch.check_world(paths)
+    run_folder.check_world(paths)
     tasks = [
         task
         for world, loaded in launch.load_tasks(config, "evaluation", pattern="*").items()
@@ -137,7 +141,7 @@ def evaluate(
         policy_version=learner.policy_version,
         repeats=repeats,
         decoding="greedy" if greedy else f"sampled at temperature {config.learner.temperature}",
-        world_digest=launch.folder_digest(world_root),
+        world_digest=run_folder.folder_digest(world_root),
     )
     return outcome, evaluation.write(_unused(place), outcome, episodes)
 

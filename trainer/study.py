@@ -16,7 +16,7 @@ from rich.console import Console
 
 from gate.contract import files
 from gate.contract.paths import RunPaths
-from trainer import documents, launch, progress, recipe_file, session
+from trainer import documents, launch, progress, recipe_file, run_folder, session
 from trainer.evaluation import EvaluationResult
 from trainer.figure import curves_svg
 
@@ -58,7 +58,7 @@ def run(
             planned = launch.plan(config, run_id=root.name, runs=runs)
             session.start(planned, console)
         else:
-            paths = launch.find_run(root)
+            paths = run_folder.find_run(root)
             status = json.loads(paths.status.read_bytes())
             if status["phase"] != "finished":
                 session.resume(paths, console)

@@ -15,7 +15,7 @@ from gate.contract import files, knobs, ledger, records
 from gate.contract.ledger import EntryKind, RevisionKind
 from gate.contract.paths import RunPaths
 from tests.project import tree
-from trainer import checkpoint, launch, runlog, show
+from trainer import checkpoint, run_folder, runlog, show
 
 RUN = RunPaths(Path(__file__).parent / "run-v1")
 FILES = {
@@ -76,7 +76,7 @@ def test_the_log_goes_on_from_it() -> None:
 
 
 def test_its_launch_and_its_checkpoint_can_be_read() -> None:
-    record = launch.read_launch(RUN)
+    record = run_folder.read_launch(RUN)
     assert (record.name, record.total_steps) == ("golden", 3)
     state = json.loads((RUN.checkpoint(3) / "state.json").read_bytes())
     assert checkpoint.snapshot_from_json(state).step == 3

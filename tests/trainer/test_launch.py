@@ -12,7 +12,7 @@ from gate.contract import files, knobs, ledger
 from gate.contract.findings import Refused
 from gate.contract.paths import RunPaths
 from tests import live_run, tiny_run
-from trainer import launch, recipe_file
+from trainer import launch, recipe_file, run_folder
 from trainer.launch import LaunchError, LaunchPlan
 from trainer.recipe import RunConfig
 from trainer.recipe_file import RecipeError
@@ -160,7 +160,7 @@ def test_latest_names_the_newest_run_in_one_rename(folder: Path) -> None:
     create(folder, run_id="second")
     latest = folder / "runs" / "latest"
     assert latest.is_symlink() and latest.readlink() == Path("second")
-    assert launch.find_run("latest", folder / "runs").root.name == "second"
+    assert run_folder.find_run("latest", folder / "runs").root.name == "second"
     assert sorted(path.name for path in (folder / "runs").iterdir()) == [
         "first",
         "latest",
@@ -178,7 +178,7 @@ def test_a_folder_in_the_place_of_latest_is_told_and_left_alone(folder: Path) ->
 def test_a_launch_record_gives_back_the_recipe(folder: Path) -> None:
     planned = plan(folder)
     run = launch.create(planned, now=1.0)
-    assert launch.read_launch(run) == planned.config
+    assert run_folder.read_launch(run) == planned.config
     assert isinstance(planned.config, RunConfig)
 
 
@@ -197,11 +197,11 @@ def test_a_run_holds_its_knobs_and_its_world_and_nothing_of_the_answers(folder: 
 
 def test_a_changed_world_of_the_launch_is_noticed(folder: Path) -> None:
     run = create(folder)
-    launch.check_world(run)
+    run_folder.check_world(run)
     with (run.world / "0000" / "travel" / "verifier.py").open("a") as file:
         file.write("# kinder\n")
     with pytest.raises(LaunchError, match="is not what the run was launched with"):
-        launch.check_world(run)
+        run_folder.check_world(run)
 
 
 @pytest.mark.parametrize(
@@ -211,13 +211,13 @@ def test_a_damaged_launch_record_is_one_clear_error(folder: Path, content: bytes
     run = create(folder)
     files.write_whole(run.launch, content)
     with pytest.raises((LaunchError, RecipeError), match=r"run\.yaml"):
-        launch.read_launch(run)
+        run_folder.read_launch(run)
 
 
 def test_a_run_that_is_not_there_names_those_that_are(folder: Path) -> None:
     create(folder)
     with pytest.raises(LaunchError, match=r"no run 'third'; known: first$"):
-        launch.find_run("third", folder / "runs")
+        run_folder.find_run("third", folder / "runs")
 
 
 def test_every_field_of_a_recipe_is_in_the_launch_record(folder: Path) -> None:

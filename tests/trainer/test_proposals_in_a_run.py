@@ -11,7 +11,7 @@ from gate.contract import files, launch_record, protected
 from gate.contract.paths import RunPaths
 from tests import jobs, proposed, tiny_run
 from tests.nursery import Nursery
-from trainer import launch, recipe_file
+from trainer import launch, recipe_file, run_folder
 from trainer.launch import LaunchError
 
 
@@ -63,7 +63,7 @@ def test_a_launch_records_its_protected_folders_and_its_attempt(folder: Path) ->
     first = restart(folder, "a", None)
     record = launch_record.read(first.root)
     assert {"gate/rules", "trainer/worlds/travel/evaluation", "world/0000"} <= set(record.protected)
-    launch.check_world(first)
+    run_folder.check_world(first)
     parent = "a"
     for name in "bcde":
         run = restart(folder, name, parent)

@@ -6,22 +6,10 @@ this package, and it changes nothing outside temporary folders.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from trainer.bench import (
-    evaluations,
-    masked_gae,
-    methods,
-    peers,
-    reconcile,
-    rollout,
-    scripted,
-    step_overhead,
-    update,
-    user_replies,
-)
 from trainer.bench.figures import Figure
 
 
@@ -31,61 +19,33 @@ class Bench:
 
     question: str
     """What it answers, in one line."""
-    full: Callable[[], list[Figure]]
-    quick: Callable[[], list[Figure]]
-    """The same with fewer repetitions; noisier, never another workload."""
+    module: str
+    """Its file here, which is loaded when it measures: most load a tensor library."""
+
+    def measure(self, *, quick: bool) -> list[Figure]:
+        """Measure, or look quickly: fewer repetitions, noisier, never another workload."""
+        file = importlib.import_module(f"{__name__}.{self.module}")
+        return file.measure(file.QUICK if quick else file.FULL)
 
 
 BENCHES: Mapping[str, Bench] = {
-    "reconcile": Bench(
-        "What do live knobs cost at a step boundary?",
-        partial(reconcile.measure, reconcile.FULL),
-        partial(reconcile.measure, reconcile.QUICK),
-    ),
-    "user": Bench(
-        "How many replies does the symbolic user give on one core?",
-        partial(user_replies.measure, user_replies.FULL),
-        partial(user_replies.measure, user_replies.QUICK),
-    ),
-    "worlds": Bench(
-        "How many scripted episodes does each world play on one core?",
-        partial(scripted.measure, scripted.FULL),
-        partial(scripted.measure, scripted.QUICK),
-    ),
-    "sandbox": Bench(
-        "How many answers does the sandbox evaluate, one at a time?",
-        partial(evaluations.measure, evaluations.FULL),
-        partial(evaluations.measure, evaluations.QUICK),
-    ),
+    "reconcile": Bench("What do live knobs cost at a step boundary?", "reconcile"),
+    "user": Bench("How many replies does the symbolic user give on one core?", "user_replies"),
+    "worlds": Bench("How many scripted episodes does each world play on one core?", "scripted"),
+    "sandbox": Bench("How many answers does the sandbox evaluate, one at a time?", "evaluations"),
     "rollout": Bench(
-        "What does the sampler gain over re-reading the history each turn?",
-        partial(rollout.measure, rollout.FULL),
-        partial(rollout.measure, rollout.QUICK),
+        "What does the sampler gain over re-reading the history each turn?", "rollout"
     ),
     "update": Bench(
-        "What does a PPO update cost beside a plain forward and backward pass?",
-        partial(update.measure, update.FULL),
-        partial(update.measure, update.QUICK),
+        "What does a PPO update cost beside a plain forward and backward pass?", "update"
     ),
     "methods": Bench(
-        "What does a step of each method of credit cost beside PPO's, on one batch?",
-        partial(methods.measure, methods.FULL),
-        partial(methods.measure, methods.QUICK),
+        "What does a step of each method of credit cost beside PPO's, on one batch?", "methods"
     ),
-    "step": Bench(
-        "How much of a demo step is not model arithmetic?",
-        partial(step_overhead.measure, step_overhead.FULL),
-        partial(step_overhead.measure, step_overhead.QUICK),
-    ),
+    "step": Bench("How much of a demo step is not model arithmetic?", "step_overhead"),
     "peers": Bench(
-        "How long is a step of the workload on which other trainers were measured?",
-        partial(peers.measure, peers.FULL),
-        partial(peers.measure, peers.QUICK),
+        "How long is a step of the workload on which other trainers were measured?", "peers"
     ),
-    "gae": Bench(
-        "How fast is GAE over action tokens, and is it right?",
-        partial(masked_gae.measure, masked_gae.FULL),
-        partial(masked_gae.measure, masked_gae.QUICK),
-    ),
+    "gae": Bench("How fast is GAE over action tokens, and is it right?", "masked_gae"),
 }
 """Every measurement by the name that `--only` takes."""

@@ -15,6 +15,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from trainer.errors import Unusable
 from trainer.users import rules
 from trainer.users.rule_source import MAX_CHARS, Position, Source, SourceError, read_source
 from trainer.users.rules import Deed, RuleSet
@@ -40,7 +41,7 @@ class Problem:
     """What is wrong and what to do."""
 
 
-class RuleFileError(ValueError):
+class RuleFileError(Unusable):
     """A rule file that cannot be used; the message has one line for each fault."""
 
     def __init__(self, name: str, problems: tuple[Problem, ...]) -> None:

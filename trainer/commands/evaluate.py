@@ -1,0 +1,52 @@
+"""`eau evaluate`: the pinned evaluation of a run's policy."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from trainer.commands.options import AsJson, RunName
+from trainer.run_folder import RUNS, find_run
+
+
+def command(
+    run: RunName = "latest",
+    runs: Path = RUNS,
+    checkpoint: Annotated[
+        int | None, typer.Option(help="Step of the checkpoint; the newest by default.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Episodes per task.")] = 1,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many tasks.")] = None,
+    tasks: Annotated[str | None, typer.Option(help="Shell pattern of task ids.")] = None,
+    greedy: Annotated[bool, typer.Option(help="Take the likeliest token.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."""
+    paths = find_run(run, runs)
+    from trainer import session
+
+    outcome, path = session.evaluate(
+        paths,
+        checkpoint_step=checkpoint,
+        repeats=repeats,
+        limit=limit,
+        pattern=tasks,
+        greedy=greedy,
+    )
+    if as_json:
+        print(json.dumps(asdict(outcome)))
+        return
+    low, high = outcome.interval
+    Console().print(
+        f"{outcome.policy} version {outcome.policy_version} in {outcome.world}: success "
+        f"{outcome.success} (95% {low:.3f} to {high:.3f}, {outcome.finished} episodes of "
+        f"{outcome.num_tasks} tasks, {outcome.quarantined} quarantined)\n{path}",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,11 @@
+"""Arguments that several commands share: one name and one sentence each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+RunName = Annotated[str, typer.Argument(help="A run's folder, its id, or `latest`.")]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="a.b=value, over the recipe.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]

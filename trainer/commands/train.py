@@ -1,0 +1,37 @@
+"""`eau train`: a new run from a recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from trainer import recipe_file
+from trainer.commands.ending import leave
+from trainer.commands.options import Sets
+from trainer.run_folder import RUNS, STARTING_KNOBS
+
+
+def command(
+    recipe: Annotated[str, typer.Argument(help="A built-in recipe or the path of one.")] = "demo",
+    sets: Sets = None,
+    run_id: Annotated[str | None, typer.Option(help="Name of the run's folder.")] = None,
+    runs: Annotated[Path, typer.Option(help="Folder that holds the runs.")] = RUNS,
+    knobs: Annotated[
+        Path, typer.Option(help="Folder of the starting knob files.")
+    ] = STARTING_KNOBS,
+) -> None:
+    """Train a policy from a recipe, with its knobs live under runs/<id>/knobs/."""
+    config = recipe_file.load(recipe, sets or [])
+    from trainer import launch, session
+
+    console = Console()
+    planned = launch.plan(
+        config, run_id=run_id or session.new_id(config.name), runs=runs, knob_dir=knobs
+    )
+    told = f"run {planned.root}: edit {planned.root}/knobs/*.yaml at any time"
+    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    ending = session.start(planned, console)
+    leave(ending, console, planned.root)
