@@ -23,7 +23,8 @@ from trainer.bench.figures import Figure
 from trainer.bench.forced import Layout, demo_model, play, sampler_for
 from trainer.ppo.credit import ESTIMATORS
 
-NONE_EXPECTED = "mismatches"
+# The kernel counts other processes in ticks of 10 ms, and two dialogues take less than one.
+MAY_BE_NONE = ("mismatches", "worlds' own CPU")
 
 
 def checked(figures: Sequence[Figure]) -> Mapping[str, Figure]:
@@ -32,7 +33,8 @@ def checked(figures: Sequence[Figure]) -> Mapping[str, Figure]:
     assert len(by_name) == len(figures), "a name stands for one figure"
     for figure in figures:
         assert math.isfinite(figure.value), figure
-        assert figure.value > 0 or NONE_EXPECTED in figure.name, figure
+        none_possible = any(name in figure.name for name in MAY_BE_NONE)
+        assert figure.value > 0 or (none_possible and figure.value == 0), figure
         assert figure.cpu_per_wall is None or 0 < figure.cpu_per_wall <= 1.5, figure
     return by_name
 
