@@ -30,7 +30,8 @@ class ModelSize:
     max_positions: int = 2048
     init_std: float = 0.08
     """Spread of the random weights. The usual 0.02 is for wide models: in a narrow one every block
-    starts almost silent, and copying a word from the context was learnt some four times later (lesson 2)."""
+    starts almost silent, and copying a word from the context was learnt some four times later
+    (lesson 2)."""
 
 
 @dataclass(frozen=True)
