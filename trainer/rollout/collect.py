@@ -142,6 +142,7 @@ def _open(dialogues: Sequence[Dialogue], scene: Scene, knobs: Knobs) -> None:
         settings = {
             "max_steps": dialogue.max_steps,
             "prompt_style": scene.prompt_styles.get(task.world, "compact"),
+            "tool_deadline_s": _call_deadline_s(knobs, task.world),
         }
         world_seed = seeds.derive(dialogue.assignment.seed, "world")
         scene.worlds.open(dialogue.key, task, settings=settings, seed=world_seed)
@@ -166,11 +167,14 @@ def _call(
     """Pass calls to the worlds; a fault ends its dialogue and is left out of the result."""
     if not calls:
         return {}
-    deadline_s = min(
-        float(knobs.get("environment.tool_deadline_s")),
-        float(knobs.get("environment.turn_deadline_s")),
-    )
-    results = scene.worlds.call(calls, deadline_s=deadline_s)
+    by_deadline: dict[float, dict[str, Call]] = {}
+    for dialogue in dialogues:
+        if dialogue.key in calls:
+            deadline_s = _call_deadline_s(knobs, dialogue.assignment.task.world)
+            by_deadline.setdefault(deadline_s, {})[dialogue.key] = calls[dialogue.key]
+    results: dict[str, Result] = {}
+    for deadline_s, batch in by_deadline.items():
+        results |= scene.worlds.call(batch, deadline_s=deadline_s)
     for dialogue in dialogues:
         result = results.get(dialogue.key)
         if isinstance(result, Fault):
@@ -179,12 +183,21 @@ def _call(
     return results
 
 
+def _call_deadline_s(knobs: Knobs, world: str) -> float:
+    """Return the seconds that one call into a world may take."""
+    return min(
+        float(knobs.get("environment.tool_deadline_s", world)),
+        float(knobs.get("environment.turn_deadline_s", world)),
+    )
+
+
 def _enforce_deadlines(
     active: Sequence[Dialogue], scene: Scene, knobs: Knobs, step_ends_s: float
 ) -> None:
     now = scene.clock()
-    longest = float(knobs.get("environment.episode_deadline_s"))
     for dialogue in active:
+        world = dialogue.assignment.task.world
+        longest = float(knobs.get("environment.episode_deadline_s", world))
         if now >= step_ends_s:
             dialogue.end(StopReason.STEP_DEADLINE, "the step's deadline passed")
         elif now - dialogue.started_s >= longest:

@@ -107,7 +107,11 @@ def test_the_last_allowed_move_is_carried_out_and_paid() -> None:
     assert [action.content for action in on.host.moves["e0"]] == ["a", "b", "c"]
     assert episode.rewards == (RewardEvent("task", 0.5, 2), RewardEvent("task", 0.25, 2))
     assert rollout.trajectories[0].rewards[-1] == 0.75
-    assert on.host.settings["e0"] == {"max_steps": 3, "prompt_style": "compact"}
+    assert on.host.settings["e0"] == {
+        "max_steps": 3,
+        "prompt_style": "compact",
+        "tool_deadline_s": 10.0,
+    }
 
 
 def test_an_ending_in_the_last_turn_is_the_worlds_and_not_the_limit() -> None:
@@ -321,6 +325,17 @@ def test_a_call_gets_the_shorter_of_the_two_deadlines() -> None:
         environment__tool_deadline_s=9.0, environment__turn_deadline_s=4.0, environment__max_steps=3
     )
     assert set(on.host.deadlines[:-1]) == {4.0}
+
+
+def test_a_deadline_of_one_world_is_in_force_there_and_the_world_knows_it() -> None:
+    on = stage(["hm"])
+    on.play(
+        environment__worlds={"travel": {"tool_deadline_s": 3.0}},
+        environment__tool_deadline_s=9.0,
+        environment__max_steps=3,
+    )
+    assert set(on.host.deadlines[:-1]) == {3.0}
+    assert on.host.settings["e0"]["tool_deadline_s"] == 3.0
 
 
 def test_everybody_is_let_go_even_when_the_program_breaks() -> None:

@@ -125,11 +125,23 @@ def test_facts_count_once_and_are_reported() -> None:
 
 
 def test_a_hang_costs_calls_and_stays_below_the_deadline_of_a_tool() -> None:
+    env = started(task(calls=("twice(1)",) * 10), tool_deadline_s=2.5)
     began = time.monotonic()
-    env = started(task(calls=("twice(1)",) * 10), scoring_s=2.0)
     result = env.act(Action(Choice.ANSWER, "def twice(x):\n    while True: pass"))
     assert result.events == ("tests_none",)
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - began < 2.5
+
+
+def test_a_longer_deadline_of_a_tool_gives_an_answer_more_time() -> None:
+    slow = "import time\ndef twice(x):\n    time.sleep(0.3)\n    return 2 * x"
+    calls = ("twice(1)",) * 4
+    passed = {
+        deadline_s: started(task(calls=calls), tool_deadline_s=deadline_s)
+        .act(Action(Choice.ANSWER, slow))
+        .reward
+        for deadline_s in (1.0, 10.0)
+    }
+    assert passed[1.0] < passed[10.0] == 1.0
 
 
 def test_the_expert_hears_every_fact_and_passes_every_call_under_both_scorings(cast: Cast) -> None:

@@ -20,7 +20,11 @@ from . import reading  # noqa: TID252 - the folder is loaded by path
 from .grading import Grade, grade  # noqa: TID252
 
 TURN_LIMIT = 10
-SCORING_S = 8.0
+TOOL_DEADLINE_S = 10.0
+"""What the knob `tool_deadline_s` is where nobody says, as in scripted play."""
+SCORING_SHARE = 0.8
+"""Share of that knob which an answer's scoring may take: what hangs must cost its calls before it
+costs the episode."""
 SCORINGS = ("fresh", "strict")
 SLACK = 1e-9
 
@@ -63,7 +67,7 @@ def judge(task: Task, answer: str, settings: Mapping[str, Any]) -> Grade:
     return grade(
         task.payload,
         answer,
-        total_s=float(settings.get("scoring_s", SCORING_S)),
+        total_s=SCORING_SHARE * float(settings.get("tool_deadline_s", TOOL_DEADLINE_S)),
         refuse_unsandboxed=unsandboxed == "refuse",
     )
 
