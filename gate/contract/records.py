@@ -74,6 +74,28 @@ class StepRecord:
         "What the update measured: losses, entropy, KL, clip fraction, explained variance, "
         "gradient norms, the learning rates that the optimizers really used."
     )
+    world_revision: int = told("The folder `world/NNNN` in force.", default=0)
+    old_revision: int | None = told(
+        "Revision of the old side, while a test splits the batch; null otherwise.", default=None
+    )
+    pinned_success: float | None = told(
+        "Mean success by the verifier of revision 0, over the episodes that `success` counts.",
+        default=None,
+    )
+    pinned_success_by_arm: Mapping[str, float] = told(
+        "The same by who played the user.", empty=True
+    )
+    sides: Mapping[str, Mapping[str, Mapping[str, Any]]] = told(
+        "While a test splits the batch: by side (old, new) and arm, `success` by the verifier of "
+        "revision 0 and the number of `episodes`.",
+        empty=True,
+    )
+    anchor_success: float | None = told(
+        "Mean success of the anchors: episodes under revision 0 of world and user, scored by its "
+        "verifier; null without any.",
+        default=None,
+    )
+    anchor_episodes: int = told("Finished anchor episodes.", unit="episodes", default=0)
     updated: bool = told("False when no finished episode was left to learn from.")
     params_digest: str = told("Digest of the policy's parameters after the step.")
     rollout_s: float = told("Time of the rollout.", unit="seconds", clock=True)
@@ -120,6 +142,10 @@ EVENT_KINDS: Mapping[str, str] = {
     "knob_refused": "An edit was refused; the values before it stay in force.",
     "proposal_adopted": "A proposal came into force; says its number, revision and changes.",
     "proposal_refused": "A proposal was refused; says its number and why.",
+    "world_swapped": "Workers of another revision of the worlds play from this step on.",
+    "verdict": "A change was judged; says the verdict, why, and what took it back if anything did.",
+    "test_opened": "The effect of a change is being tested; says design, window and power.",
+    "breach": "Somebody wrote what was not theirs to write; says what, and what was put back.",
     "knob_vanished": "A knob file cannot be read; the last good values stay in force.",
     "resume_difference": "Disk, ledger and checkpoint disagree; says which won.",
     "checkpoint": "A checkpoint was written.",
@@ -158,6 +184,10 @@ class EpisodeRecord:
     num_tokens: int = told("Tokens of the dialogue.", unit="tokens")
     num_action_tokens: int = told("Tokens that the policy wrote.", unit="tokens")
     error: str | None = told("What broke, when something did.")
+    side: str = told("in_force, old, new or anchor: which values it ran under.", default="in_force")
+    pinned_success: float | None = told(
+        "The verdict of revision 0's verifier; null where there is none.", default=None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

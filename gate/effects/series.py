@@ -12,20 +12,13 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, NamedTuple
 
+from gate.contract.sides import Side
 from gate.effects.tripwires import Vitals
 
 MOST_STEPS = 0.8
 """Share of the steps on both sides of a change that an arm must have played in to be compared."""
-
-
-class Side(StrEnum):
-    """Which values an episode of a concurrent test ran under."""
-
-    OLD = "old"
-    NEW = "new"
 
 
 class Share(NamedTuple):

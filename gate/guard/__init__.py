@@ -1,6 +1,6 @@
 """The guard: the one door through which a running trainer takes up changes."""
 
 from gate.guard.guard import Guard
-from gate.guard.status import KnobStatus, ProposalOutcome
+from gate.guard.status import Condition, EffectTold, KnobStatus, OpenTest, ProposalOutcome
 
-__all__ = ["Guard", "KnobStatus", "ProposalOutcome"]
+__all__ = ["Condition", "EffectTold", "Guard", "KnobStatus", "OpenTest", "ProposalOutcome"]

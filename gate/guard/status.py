@@ -52,6 +52,47 @@ class ProposalOutcome:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """Everything that an edit may change about an episode: what it is played under."""
+
+    knobs: Knobs
+    revision: int
+    """The revision that these knobs belong to."""
+    world_revision: int
+    """The folder `world/NNNN` that worlds and user rules are taken from."""
+
+
+@dataclass(frozen=True)
+class OpenTest:
+    """A test that splits every batch: each group of episodes is drawn to one of the sides."""
+
+    number: int
+    """The number of its file, `experiments/NNNN.yaml`."""
+    old: Condition
+    new: Condition
+    """What is in force."""
+    new_share: float = 0.5
+    """Probability that a group plays under the new values."""
+
+
+@dataclass(frozen=True)
+class EffectTold:
+    """A verdict about a revision in force, as the ledger's outcome line has it."""
+
+    seq: int
+    """The number of that line; a lesson cites it."""
+    step: int
+    proposal: int
+    revision: int
+    verdict: str
+    """One of `gate.effects.verdicts.Verdict`."""
+    because: str
+    """One sentence with the numbers that decided."""
+    rolled_back_by: int | None = None
+    """The revision that took the change back; None if it stays."""
+
+
+@dataclass(frozen=True)
 class KnobStatus:
     """The knobs in force for one step, and what became of the desired state on disk."""
 
@@ -71,3 +112,9 @@ class KnobStatus:
     """What was decided about proposals since the step before."""
     waiting: tuple[Finding, ...] = ()
     """Why submitted proposals are not decided yet."""
+    world_revision: int = 0
+    """The folder `world/NNNN` that is in force."""
+    test: OpenTest | None = None
+    """The test that splits the batch of this step, if one is open that does."""
+    verdicts: tuple[EffectTold, ...] = ()
+    """What was judged since the step before."""

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from gate.effects import series
-from gate.effects.series import Share, Side, Value
+from gate.contract.sides import Side
+from gate.effects.series import Share, Value
 
 
 def record(step: int, arms: dict[str, tuple[float, int]], **more: Any) -> dict[str, Any]:
