@@ -143,6 +143,12 @@ def evaluate(root: str, limit: int, place: str) -> int:
     return 0
 
 
+def evaluate_command(place: str, *words: str) -> int:
+    """Run `eau evaluate` with the words given, its output under `place`."""
+    os.environ[evaluation.ROOT_VARIABLE] = place
+    return command("evaluate", *words)
+
+
 def _adjust(plan: Mapping[str, Any], run: Run) -> None:
     run.live = EditedKnobs(run, plan.get("edits", {}))
     if "stop_after" in plan:

@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gate.contract import files, knobs
 from gate.contract.knobs import Knobs
-from trainer import runlog, seeds
+from trainer import runlog, seeds, trials
 from trainer.episode import Episode, Outcome
 from trainer.errors import Unusable
 from trainer.rollout.collect import Rollout, Scene, collect
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
+from trainer.trials import Reliability
 
 ROOT_VARIABLE = "EAU_EVAL_ROOT"
 BATCH = 32
@@ -54,13 +55,14 @@ class EvaluationResult:
     policy_version: int
     world: str
     num_tasks: int
-    repeats: int
+    trials: int
+    """Episodes of each task."""
     finished: int
     quarantined: int
     success: float | None
     """Mean of the verifier's verdicts over finished episodes."""
     interval: Interval
-    """Wilson 95% interval of `success`; over episodes, so repeats of a task count each."""
+    """Wilson 95% interval of `success`; over episodes, so trials of a task count each."""
     reward: float | None
     metrics: Mapping[str, float]
     agent_turns: float | None
@@ -68,6 +70,8 @@ class EvaluationResult:
     knobs_digest: str
     world_digest: str
     tasks_digest: str
+    reliability: Mapping[str, tuple[Reliability, ...]] = field(default_factory=dict)
+    """By world: the chance that all, and that any, of k trials of a task succeed."""
 
 
 def root() -> Path:
@@ -97,18 +101,18 @@ def pinned_knobs(worlds: Sequence[str]) -> Knobs:
     return knobs.from_values(values, worlds=worlds)
 
 
-def play(tasks: Sequence[Task], scene: Scene, *, repeats: int) -> list[Episode]:
-    """Play every task `repeats` times under the pinned knobs, in batches."""
+def play(tasks: Sequence[Task], scene: Scene, *, num_trials: int) -> list[Episode]:
+    """Play every task `num_trials` times under the pinned knobs, in batches."""
     pinned = pinned_knobs(sorted({task.world for task in tasks}))
     dealt = [
         Assignment(
-            episode_id=f"{repeat:06d}-{index:03d}",
+            episode_id=f"{trial:06d}-{index:03d}",
             task=task,
             group_id=f"g{index:03d}",
-            rollout_index=repeat,
-            seed=seeds.derive(EVALUATION_SEED, "evaluation", task.id, repeat),
+            rollout_index=trial,
+            seed=seeds.derive(EVALUATION_SEED, "evaluation", task.id, trial),
         )
-        for repeat in range(repeats)
+        for trial in range(num_trials)
         for index, task in enumerate(tasks)
     ]
     played: list[Episode] = []
@@ -126,7 +130,7 @@ def result(
     *,
     policy: str,
     policy_version: int,
-    repeats: int,
+    num_trials: int,
     decoding: str,
     world_digest: str,
 ) -> EvaluationResult:
@@ -140,7 +144,7 @@ def result(
         policy_version=policy_version,
         world=", ".join(worlds),
         num_tasks=len(tasks),
-        repeats=repeats,
+        trials=num_trials,
         finished=len(finished),
         quarantined=sum(one.stop.outcome is Outcome.QUARANTINED for one in episodes),
         success=_mean(successes),
@@ -155,6 +159,7 @@ def result(
         knobs_digest=pinned_knobs(worlds).digest,
         world_digest=world_digest,
         tasks_digest=files.content_digest("".join(task.digest for task in tasks).encode()),
+        reliability=trials.by_world(episodes, trials=num_trials),
     )
 
 

@@ -98,7 +98,7 @@ def evaluate(
     paths: RunPaths,
     *,
     checkpoint_step: int | None = None,
-    repeats: int = 1,
+    trials: int = 1,
     limit: int | None = None,
     pattern: str | None = None,
     greedy: bool = False,
@@ -108,7 +108,7 @@ def evaluate(
     Args:
         paths: The run whose policy is evaluated; nothing of it is written.
         checkpoint_step: Which checkpoint; None for the newest whole one.
-        repeats: Episodes per task.
+        trials: Episodes per task.
         limit: Only the first so many tasks.
         pattern: Shell pattern of task ids; None for the pattern that the recipe trains on.
         greedy: Take the likeliest token instead of sampling.
@@ -133,13 +133,13 @@ def evaluate(
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with assembly.make_worlds(config, world_root) as worlds:
         scene = assembly.make_scene(config, policy, sampler, worlds, world_root, greedy=greedy)
-        episodes = evaluation.play(tasks, scene, repeats=repeats)
+        episodes = evaluation.play(tasks, scene, num_trials=trials)
     outcome = evaluation.result(
         episodes,
         tasks,
         policy=f"{paths.root.name}/{directory.name}",
         policy_version=learner.policy_version,
-        repeats=repeats,
+        num_trials=trials,
         decoding="greedy" if greedy else f"sampled at temperature {config.learner.temperature}",
         world_digest=run_folder.folder_digest(world_root),
     )

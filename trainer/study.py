@@ -21,7 +21,7 @@ from trainer.evaluation import EvaluationResult
 from trainer.figure import curves_svg
 
 RECIPE = "demo"
-REPEATS = 2
+TRIALS = 2
 BLOCK = "study"
 FIGURE = Path("figures") / "study.svg"
 """Place of the learning curves, beside the first document."""
@@ -75,7 +75,7 @@ def markdown(cells: Sequence[Cell]) -> str:
     rows = "\n".join(_row(cell) for cell in cells)
     return (
         f"{len(cells)} seeds of recipe `{RECIPE}`, pinned evaluation on {first.start.num_tasks} "
-        f"held-out tasks, {REPEATS} episodes each, {first.start.decoding}, no fault planted. "
+        f"held-out tasks, {TRIALS} episodes each, {first.start.decoding}, no fault planted. "
         f"Gain: mean {mean:+.3f}, smallest {min(gains):+.3f}.\n\n"
         "| seed | start (95%) | end (95%) | gain | minutes | training success |\n"
         "|---|---|---|---|---|---|\n"
@@ -106,8 +106,8 @@ def publish(cells: Sequence[Cell], pages: Sequence[Path]) -> None:
 
 def _evaluated(paths: RunPaths, seed: int) -> Cell:
     records = files.read_lines(paths.steps).records
-    start, _ = session.evaluate(paths, checkpoint_step=0, repeats=REPEATS)
-    end, _ = session.evaluate(paths, repeats=REPEATS)
+    start, _ = session.evaluate(paths, checkpoint_step=0, trials=TRIALS)
+    end, _ = session.evaluate(paths, trials=TRIALS)
     return Cell(
         seed=seed,
         run=paths.root.name,

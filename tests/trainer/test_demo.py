@@ -61,7 +61,7 @@ def test_the_story_names_the_revision_its_author_and_where_to_look(recorded: Run
 
 def evaluated(success: float) -> EvaluationResult:
     return EvaluationResult(
-        policy="p", policy_version=0, world="travel", num_tasks=4, repeats=2, finished=8,
+        policy="p", policy_version=0, world="travel", num_tasks=4, trials=2, finished=8,
         quarantined=0, success=success, interval=Interval(success - 0.1, success + 0.1),
         reward=success, metrics={}, agent_turns=3.0, decoding="greedy", knobs_digest="",
         world_digest="", tasks_digest="",

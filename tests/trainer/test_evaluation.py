@@ -82,6 +82,22 @@ def test_a_result_says_what_was_measured_and_under_what(first: dict[str, Any]) -
         assert first[name]
 
 
+def test_trials_of_a_task_are_told_as_a_table_and_as_json(
+    nursery: Nursery, run: RunPaths, tmp_path: Path
+) -> None:
+    words = (tmp_path / "evaluations", run.root, "--trials", "2", "--limit", "3")
+    shown = nursery.run("evaluate_command", *words)
+    told = nursery.run("evaluate_command", *words, "--json")
+    assert shown.returncode == told.returncode == 0, shown.told() + told.told()
+    assert "pass^k: all of k" in shown.told() and "pass@k: any of k" in shown.told()
+    result = json.loads(told.told().splitlines()[-1])
+    assert (result["trials"], result["finished"]) == (2, 6)
+    first, second = result["reliability"]["travel"]
+    assert (first["k"], second["k"], second["num_tasks"]) == (1, 2, 3)
+    assert first["pass_hat"] == first["pass_at"] == pytest.approx(result["success"], abs=1e-6)
+    assert second["pass_hat"] <= first["pass_hat"] <= second["pass_at"]
+
+
 def test_nothing_in_the_run_is_written(nursery: Nursery, run: RunPaths, tmp_path: Path) -> None:
     before = contents(run.root)
     evaluate(nursery, run, tmp_path / "evaluations")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from trainer.commands.options import AsJson, RunName
 from trainer.run_folder import RUNS, find_run
+from trainer.trials import Reliability
 
 
 def command(
@@ -20,7 +23,9 @@ def command(
     checkpoint: Annotated[
         int | None, typer.Option(help="Step of the checkpoint; the newest by default.")
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Episodes per task.")] = 1,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Episodes per task; pass^k is told up to this k.")
+    ] = 1,
     limit: Annotated[int | None, typer.Option(help="Only the first so many tasks.")] = None,
     tasks: Annotated[str | None, typer.Option(help="Shell pattern of task ids.")] = None,
     greedy: Annotated[bool, typer.Option(help="Take the likeliest token.")] = False,
@@ -33,7 +38,7 @@ def command(
     outcome, path = session.evaluate(
         paths,
         checkpoint_step=checkpoint,
-        repeats=repeats,
+        trials=trials,
         limit=limit,
         pattern=tasks,
         greedy=greedy,
@@ -42,7 +47,8 @@ def command(
         print(json.dumps(asdict(outcome)))
         return
     low, high = outcome.interval
-    Console().print(
+    console = Console()
+    console.print(
         f"{outcome.policy} version {outcome.policy_version} in {outcome.world}: success "
         f"{outcome.success} (95% {low:.3f} to {high:.3f}, {outcome.finished} episodes of "
         f"{outcome.num_tasks} tasks, {outcome.quarantined} quarantined)\n{path}",
@@ -50,3 +56,17 @@ def command(
         highlight=False,
         soft_wrap=True,
     )
+    if trials > 1:
+        console.print(_table(outcome.reliability))
+
+
+def _table(reliability: Mapping[str, Sequence[Reliability]]) -> Table:
+    table = Table(
+        "world", "k", "pass^k: all of k", "pass@k: any of k", "tasks", title="Reliability"
+    )
+    for world, entries in reliability.items():
+        for one in entries:
+            table.add_row(
+                world, str(one.k), f"{one.pass_hat:.3f}", f"{one.pass_at:.3f}", str(one.num_tasks)
+            )
+    return table
