@@ -112,6 +112,8 @@ class Revision:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What belongs to its kind, as JSON values: `proposal` (number, digest, window, ...), or
     `reverts` (the number of a revision)."""
+    world: int = 0
+    """The folder `world/NNNN` that is in force under it."""
 
 
 @dataclass(frozen=True)
@@ -217,12 +219,15 @@ def revisions(path: Path) -> tuple[Revision, ...]:
     intents: dict[int, Entry] = {}
     found: list[Revision] = []
     for entry in entries(path):
+        # A revision that says nothing of worlds keeps those that were in force before it.
+        world = found[-1].world if found else 0
         if entry.kind is EntryKind.LAUNCH:
-            found.append(_revision(entry, step=0))
+            found.append(_revision(entry, step=0, world=world))
         elif entry.kind is EntryKind.INTENT:
             intents[entry.body["revision"]] = entry
         elif entry.kind is EntryKind.COMMITTED:
-            found.append(_revision(intents[entry.body["revision"]], step=entry.step))
+            intent = intents[entry.body["revision"]]
+            found.append(_revision(intent, step=entry.step, world=world))
     return tuple(found)
 
 
@@ -292,7 +297,7 @@ def _entry(line: bytes, record: Mapping[str, Any], *, line_number: int) -> Entry
         ) from error
 
 
-def _revision(entry: Entry, *, step: int) -> Revision:
+def _revision(entry: Entry, *, step: int, world: int) -> Revision:
     body = entry.body
     return Revision(
         number=body["revision"],
@@ -304,5 +309,6 @@ def _revision(entry: Entry, *, step: int) -> Revision:
         changes=tuple(knobs.KnobChange.from_json(change) for change in body.get("changes", ())),
         files={entry["path"]: entry["digest"] for entry in body["files"]},
         base=body.get("base", 0),
+        world=body.get("world", world),
         details=body.get("details", {}),
     )

@@ -94,6 +94,10 @@ class RunPaths:
         """The live knob file of one of the four names, such as `user`."""
         return self.knobs / f"{name}.yaml"
 
+    def world_revision(self, number: int) -> Path:
+        """The folder with all worlds of one revision, such as `world/0000`."""
+        return self.world / f"{number:04d}"
+
     def episodes_of(self, step: int) -> Path:
         """The file with the episodes of one training step."""
         return self.episodes / f"{step:06d}.jsonl"

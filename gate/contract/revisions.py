@@ -85,6 +85,7 @@ def commit(
     now: float,
     in_place: Mapping[str, str] | None = None,
     details: Mapping[str, Any] | None = None,
+    world: int | None = None,
     checkpoint: Checkpoint = unobserved,
 ) -> Revision:
     """Bring one revision into force, or leave everything as it was.
@@ -101,6 +102,8 @@ def commit(
         in_place: Files that hold their new bytes already, as a person's save does: the sha256 of
             each by path. They are never written.
         details: What belongs to the kind, as `Revision.details` has it.
+        world: The folder `world/NNNN` that comes into force: an earlier one, or its own number
+            with all files of that folder in `contents`; None for the one in force.
         checkpoint: Told each write by name.
 
     Raises:
@@ -126,6 +129,8 @@ def commit(
             "changes": [change.to_json() for change in changes],
             "files": written,
         }
+        if world is not None:
+            body["world"] = world
         if details:
             body["details"] = dict(details)
         ledger.append(run.ledger, EntryKind.INTENT, body, step=step, now=now)

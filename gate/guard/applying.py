@@ -106,6 +106,7 @@ def revert(
         wanted = _way_back(past, number)
         new = knobs.apply(current, wanted)
         changes = knobs.diff(current, new)
+        world = _world_back(past, number)
         seen = evidence(run)
         findings = rules.check(
             ChangeSet(
@@ -131,6 +132,7 @@ def revert(
             step=seen.step + 1,
             now=now,
             details={"reverts": number},
+            world=world,
         )
 
 
@@ -171,6 +173,26 @@ def _way_back(past: History, number: int) -> list[KnobChange]:
         KnobChange(change.path, ABSENT, named.get(change.path, change.old))
         for change in found[0].changes
     ]
+
+
+def _world_back(past: History, number: int) -> int | None:
+    """Return the folder of worlds that was in force before a revision; None if it moved none.
+
+    Raises:
+        Refused: if a later revision brought other worlds.
+    """
+    moved = {one.number: one.world for one in past.revisions if one.world != past.world(one.base)}
+    if number not in moved:
+        return None
+    latest = max(moved)
+    if moved[latest] != moved[number]:
+        _refuse(
+            "revert.later",
+            f"The worlds were moved again by revision {latest}, so revision {number} cannot be "
+            "taken back alone.",
+            f"Take revision {latest} back first.",
+        )
+    return next(past.world(one.base) for one in past.revisions if one.number == number)
 
 
 def _refuse(rule: str, message: str, next_step: str, *, file: str | None = None) -> NoReturn:

@@ -19,7 +19,7 @@ from gate.contract.paths import RunPaths
 from gate.guard import desired, history, taking_up
 from gate.guard.desired import Desired
 from gate.guard.looking import Trouble, look
-from gate.guard.status import KnobStatus
+from gate.guard.status import Condition, KnobStatus
 
 SILENT_STEPS = 2
 """Steps for which a file that looks half saved is waited for before it is told."""
@@ -89,6 +89,14 @@ class Guard:
                 f"{self._ledger} has no revision {revision}; the newest is {self._past.newest}"
             )
         return self._past.knobs_by_revision[revision]
+
+    def condition(self, revision: int) -> Condition:
+        """Return everything that an episode of one revision of this run is played under.
+
+        Raises:
+            ValueError: if the run has no such revision.
+        """
+        return Condition(self.at_revision(revision), revision, self._past.world(revision))
 
     def return_to(self, revision: int) -> KnobStatus:
         """Put the knobs of a recorded revision in force, as a replayed step needs them.
@@ -242,6 +250,7 @@ class Guard:
             revision=revision,
             warnings=warnings,
             since_step=self._past.since_step(revision),
+            world_revision=self._past.world(revision),
         )
 
 

@@ -39,6 +39,17 @@ class History:
         """The number of the newest revision."""
         return self.revisions[-1].number
 
+    def world(self, revision: int) -> int:
+        """Return the folder `world/NNNN` that is in force under one revision.
+
+        Raises:
+            ValueError: if the run has no such revision.
+        """
+        for known in self.revisions:
+            if known.number == revision:
+                return known.world
+        raise ValueError(f"there is no revision {revision}; the newest is {self.newest}")
+
     def since_step(self, revision: int) -> Mapping[str, int]:
         """Return the first step under each changed knob's value, as of one revision."""
         found = {
