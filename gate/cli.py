@@ -54,6 +54,10 @@ def check(
     number: Annotated[
         int | None, typer.Option("--proposal", min=1, help="Check this proposal of the run.")
     ] = None,
+    draft: Annotated[
+        typer.FileBinaryRead | None,
+        typer.Option(help="Check a proposal that is not submitted yet; - reads it from stdin."),
+    ] = None,
     self_test: Annotated[
         bool, typer.Option("--self-test", help="Prove that every rule refuses what it must.")
     ] = False,
@@ -65,12 +69,19 @@ def check(
     boundary would say. The check of a directory, as CI runs it, includes the self-test.
 
     Examples: 'gate check' (the starting set in knobs/), 'gate check latest --json',
-    'gate check latest --proposal 7', 'gate check --self-test'.
+    'gate check latest --proposal 7', 'gate check latest --draft new.yaml',
+    'gate check --self-test'.
     """
     if self_test:
         _self_test(as_json)
     run = _find_run(target)
-    if number is not None:
+    if draft is not None:
+        run = _run(target)
+        content = draft.read(proposals.LARGEST + 1)
+        found = inspection.inspect_proposal(
+            run, proposals.next_number(run), worlds=_worlds_of(run), draft=content
+        )
+    elif number is not None:
         run = _run(target)
         _known_proposal(run, number)
         found = inspection.inspect_proposal(run, number, worlds=_worlds_of(run))

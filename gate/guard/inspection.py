@@ -84,13 +84,16 @@ def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
     return Inspection(target, judgement.findings, judgement.changes, past.newest)
 
 
-def inspect_proposal(run: RunPaths, number: int, *, worlds: Sequence[str]) -> Inspection:
+def inspect_proposal(
+    run: RunPaths, number: int, *, worlds: Sequence[str], draft: bytes | None = None
+) -> Inspection:
     """Say what the next step boundary would make of one proposal, decided about or not.
 
     Args:
         run: The run; its ledger begins with a launch.
         number: The proposal's number.
         worlds: Names of the run's worlds.
+        draft: The bytes of a proposal that is not on file; None to read its file.
     """
     target = os.fspath(run.proposal(number))
     try:
@@ -106,6 +109,7 @@ def inspect_proposal(run: RunPaths, number: int, *, worlds: Sequence[str]) -> In
             worlds=worlds,
             step=seen.step + 1,
             success_history=seen.success_history,
+            draft=draft,
         )
     except Refused as unfinished:
         return Inspection(target, unfinished.findings, revision=past.newest)

@@ -77,6 +77,7 @@ def judge(
     step: int,
     success_history: Sequence[float],
     superseded: Mapping[int, int] | None = None,
+    draft: bytes | None = None,
 ) -> Judged:
     """Ask every static rule about one proposal; nothing is written.
 
@@ -88,6 +89,7 @@ def judge(
         step: The training step that would be the first under it.
         success_history: Mean success of the last training steps, oldest first.
         superseded: Later proposals by the number of the one that each replaces.
+        draft: The bytes of a proposal that is not on file; None to read its file.
 
     Raises:
         proposal_reading.Unfinished: if its file may be half saved.
@@ -95,7 +97,10 @@ def judge(
     current = past.knobs_by_revision[past.newest]
     judged = Judged(number)
     try:
-        proposal = proposal_reading.load(run, number, worlds=worlds)
+        if draft is None:
+            proposal = proposal_reading.load(run, number, worlds=worlds)
+        else:
+            proposal = proposal_reading.read(number, draft, worlds=worlds)
         judged = replace(judged, digest=proposal.digest, proposal=proposal)
         changes, new = _changes(run, proposal, current, past.revisions, worlds)
     except proposal_reading.Unfinished:
