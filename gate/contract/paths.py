@@ -110,9 +110,17 @@ class RunPaths:
         """One proposal; numbers start at 1."""
         return self.proposals / f"{number:04d}.yaml"
 
+    def draft(self, number: int) -> Path:
+        """One proposal that waits for a person; it is taken up when they apply it."""
+        return self.proposals / f"{number:04d}.draft.yaml"
+
     def report(self, number: int) -> Path:
         """The gate's report on one proposal."""
         return self.proposals / f"{number:04d}.report.json"
+
+    def patch(self, number: int) -> Path:
+        """The patch of the code that a proposal is about."""
+        return self.proposals / f"{number:04d}.patch"
 
 
 def inside(root: Path, path: Path | str) -> Path:

@@ -17,7 +17,7 @@ from gate.contract.knobs import ABSENT, KnobChange, KnobSpec, characters, hints,
 from gate.contract.knobs.check import check_document
 from gate.contract.knobs.reading import Position, placed, position_of, repeated_keys
 from gate.contract.paths import OutsideRoot, RunPaths, inside
-from gate.contract.proposals import END, LARGEST, Direction, Expected, Proposal
+from gate.contract.proposals import END, LARGEST, Direction, Expected, FalseVerdict, Proposal
 
 _PATH = re.compile(r"[a-z]+\.(worlds\.[A-Za-z0-9_-]+\.)?[a-z_]+\Z")
 _MAPS = ("changes", "way_back")
@@ -111,10 +111,19 @@ def read(number: int, content: bytes, *, worlds: Collection[str]) -> Proposal:
         concurrent=values["concurrent"],
         way_back=maps["way_back"] if "way_back" in document else None,
         supersedes=values.get("supersedes"),
+        worlds=_worlds(values["world"]),
+        false_verdicts=tuple(FalseVerdict(**one) for one in values["false_verdicts"]),
+        patch=values["patch"],
         text="\n".join([written, *_words(root)]),
         digest=files.content_digest(content),
         positions=positions,
     )
+
+
+def _worlds(written: bool | list[str]) -> tuple[str, ...] | None:
+    if isinstance(written, bool):
+        return () if written else None
+    return tuple(written) or None
 
 
 def _check_whole(name: str, written: str) -> None:

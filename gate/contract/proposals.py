@@ -19,7 +19,7 @@ from typing import Any
 
 from gate.contract import files
 from gate.contract.knobs.reading import Position
-from gate.contract.paths import RunPaths
+from gate.contract.paths import OutsideRoot, RunPaths, inside
 
 END = "# end of proposal"
 """The last line of every proposal: a file that is cut while being saved lacks it."""
@@ -30,8 +30,9 @@ LARGEST = 64 * 1024
 MOST = 9999
 """The highest number."""
 
-_NAME = re.compile(r"(\d{4})\.(?:yaml|report\.json|patch)\Z")
+_NAME = re.compile(r"(\d{4})\.(?:yaml|draft\.yaml|report\.json|patch|restart\.json)\Z")
 _PROPOSAL = re.compile(r"(\d{4})\.yaml\Z")
+_DRAFT = re.compile(r"(\d{4})\.draft\.yaml\Z")
 
 
 class Direction(StrEnum):
@@ -50,6 +51,15 @@ class Expected:
     direction: Direction
     size: float
     """In the units of the metric, above 0."""
+
+
+@dataclass(frozen=True)
+class FalseVerdict:
+    """An episode that the verifier judged wrongly."""
+
+    episode: str
+    should_be: float
+    """The success that it should have been given, in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,13 @@ class Proposal:
     way_back: Mapping[str, Any] | None = None
     """Values to go back to by knob path; None for the old ones."""
     supersedes: int | None = None
+    worlds: tuple[str, ...] | None = None
+    """The worlds whose files in `candidate/world/` it takes up; empty for all that lie there,
+    None for none."""
+    false_verdicts: tuple[FalseVerdict, ...] = ()
+    """What an edit of a verifier mends."""
+    patch: bool = False
+    """Whether it is about the patch of the code that lies beside it."""
     text: str = ""
     """The whole file, comments included, and every value as it reads without its quotes."""
     digest: str = ""
@@ -99,6 +116,10 @@ class Proposal:
             kept["way_back"] = dict(self.way_back)
         if self.supersedes is not None:
             kept["supersedes"] = self.supersedes
+        if self.false_verdicts:
+            kept["false_verdicts"] = [
+                {"episode": one.episode, "should_be": one.should_be} for one in self.false_verdicts
+            ]
         return kept
 
 
@@ -116,8 +137,12 @@ def name_of(number: int) -> str:
 
 def numbers(names: Iterable[str]) -> tuple[int, ...]:
     """Return the numbers of the proposals among the names of a folder, lowest first."""
-    found = (_PROPOSAL.match(name) for name in names)
-    return tuple(sorted(int(match.group(1)) for match in found if match and int(match.group(1))))
+    return _numbers(_PROPOSAL, names)
+
+
+def drafts(names: Iterable[str]) -> tuple[int, ...]:
+    """Return the numbers of the drafts among the names of a folder, lowest first."""
+    return _numbers(_DRAFT, names)
 
 
 def names(run: RunPaths) -> list[str]:
@@ -137,7 +162,7 @@ def names_in(folder: str) -> list[str]:
         os.close(descriptor)
 
 
-def submit(run: RunPaths, content: bytes) -> int:
+def submit(run: RunPaths, content: bytes, *, draft: bool = False) -> int:
     """Put a proposal on file under the next free number; returns that number.
 
     The file appears whole, and two that are submitted at once get two numbers. What it says is
@@ -146,28 +171,50 @@ def submit(run: RunPaths, content: bytes) -> int:
     Args:
         run: The run.
         content: The bytes of the file, its last line included.
+        draft: True to leave it for a person to apply, which a running trainer passes over.
 
     Raises:
         DiskFull: if there is no room.
         ValueError: if all numbers are spent.
     """
     run.proposals.mkdir(exist_ok=True)
-    draft = run.proposals / f".draft.{os.getpid()}"
-    files.write_whole(draft, content)
+    whole = run.proposals / f".draft.{os.getpid()}"
+    files.write_whole(whole, content)
     try:
         for number in range(next_number(run), MOST + 1):
             try:
-                os.link(draft, run.proposal(number))
+                os.link(whole, run.draft(number) if draft else run.proposal(number))
             except FileExistsError:
                 continue
             files.sync_directory(run.proposals)
             return number
     finally:
-        draft.unlink(missing_ok=True)
+        whole.unlink(missing_ok=True)
     raise ValueError(f"{run.proposals} holds proposal {MOST}, the last number; start a new run")
+
+
+def read_draft(run: RunPaths, number: int) -> bytes | None:
+    """Return the bytes of a draft; None if there is no plain file of that name."""
+    try:
+        return files.read_plain(
+            inside(run.root, "proposals") / run.draft(number).name, most=LARGEST
+        )
+    except (OSError, OutsideRoot):
+        return None
+
+
+def release(run: RunPaths, number: int) -> None:
+    """Make a draft a proposal, since a person wants it in force."""
+    os.rename(run.draft(number), run.proposal(number))
+    files.sync_directory(run.proposals)
 
 
 def next_number(run: RunPaths) -> int:
     """Return a number above every one that a file of the folder bears."""
     found = (_NAME.match(name) for name in names(run))
     return 1 + max((int(match.group(1)) for match in found if match), default=0)
+
+
+def _numbers(form: re.Pattern[str], names: Iterable[str]) -> tuple[int, ...]:
+    found = (form.match(name) for name in names)
+    return tuple(sorted(int(match.group(1)) for match in found if match and int(match.group(1))))

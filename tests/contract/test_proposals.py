@@ -16,7 +16,7 @@ from gate.contract import files, proposal_reading, proposals
 from gate.contract.findings import Finding, Refused
 from gate.contract.paths import RunPaths
 from gate.contract.proposal_reading import Unfinished
-from gate.contract.proposals import Direction, Expected
+from gate.contract.proposals import Direction, Expected, FalseVerdict
 from tests import live_run, proposed
 
 
@@ -65,6 +65,16 @@ def test_what_may_be_left_out_has_a_default() -> None:
     assert (found.changes, found.way_back, found.concurrent) == (None, None, False)
     assert (found.steps, found.episodes, found.supersedes) == ((), (), None)
     assert "way_back" not in found.to_json()
+
+
+def test_a_proposal_may_take_up_worlds_and_cite_false_verdicts() -> None:
+    false = [{"episode": "000012-05", "should_be": 1}]
+    found = read(proposed.content(changes=None, world=True, false_verdicts=false, patch=True))
+    assert (found.worlds, found.patch) == ((), True)
+    assert found.false_verdicts == (FalseVerdict("000012-05", 1.0),)
+    assert found.to_json()["false_verdicts"] == false
+    assert read(proposed.content(world=["travel"])).worlds == ("travel",)
+    assert [read(proposed.content(world=none)).worlds for none in (False, [])] == [None, None]
 
 
 def test_the_text_of_a_proposal_holds_comments_and_what_quotes_hide() -> None:
