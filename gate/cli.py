@@ -84,7 +84,9 @@ def check(
     elif number is not None:
         run = _run(target)
         _known_proposal(run, number)
-        found = inspection.inspect_proposal(run, number, worlds=_worlds_of(run))
+        found = inspection.inspect_proposal(
+            run, number, worlds=_worlds_of(run), draft=proposals.read_draft(run, number)
+        )
     elif run is not None:
         found = inspection.inspect_run(run, worlds=_worlds_of(run))
     elif Path(target).is_dir():
@@ -292,7 +294,8 @@ def _value(text: str) -> Any:
 
 
 def _known_proposal(run: RunPaths, number: int) -> None:
-    known = proposals.numbers(proposals.names(run))
+    names = proposals.names(run)
+    known = sorted({*proposals.numbers(names), *proposals.drafts(names)})
     if number not in known:
         told = ", ".join(map(str, known[-5:])) or "none"
         raise typer.BadParameter(f"{run.root} has no proposal {number}; known: {told}")

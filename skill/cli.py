@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from skill import lint
-from skill.commands import diagnose, episodes, lesson, status
+from skill.commands import diagnose, episodes, lesson, propose, status
 
 COMMANDS: Mapping[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "status": (status.main, "how a run is: blame first, health, knobs, questions, protection"),
     "diagnose": (diagnose.main, "what is probably wrong, by which records, where to look next"),
     "episodes": (episodes.main, "dialogues of a run, as data"),
+    "propose": (propose.main, "ask for a change; the gate is asked before it is submitted"),
     "lesson": (lesson.main, "search what earlier runs taught, or write a lesson"),
     "lint": (lint.main, "check the skill's folder, its links and the lessons"),
 }

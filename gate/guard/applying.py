@@ -35,6 +35,8 @@ def apply(
 ) -> tuple[Revision, tuple[Finding, ...]]:
     """Bring one proposal into force, also one that was refused before; returns what is doubtful.
 
+    A draft becomes a proposal by this, if it passes.
+
     Args:
         run: The run.
         number: The proposal's number.
@@ -60,6 +62,7 @@ def apply(
                 file=proposals.name_of(number),
             )
         seen = evidence(run)
+        draft = proposals.read_draft(run, number)
         judged = submission.judge(
             run,
             number,
@@ -67,11 +70,14 @@ def apply(
             worlds=worlds,
             step=seen.step + 1,
             success_history=seen.success_history,
+            draft=draft,
         )
         if forced:
             judged = judged.overrule()
         if not judged.passed:
             raise Refused(judged.findings)
+        if draft is not None:
+            proposals.release(run, number)
         made = submission.bring_into_force(run, judged, step=seen.step + 1, now=now, forced=forced)
         return made, judged.findings
 

@@ -1,0 +1,121 @@
+"""`propose` asks the gate first, submits what passes, and says what to do about the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gate.contract import proposal_reading, proposals
+from gate.contract.paths import RunPaths
+from skill import proposing
+from skill.commands import propose
+from skill.proposing import Wish
+from tests import live_run, proposed
+
+WHY = ["--why", "users repeat themselves", "--step", "3", "--author", "claude"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunPaths:
+    made = live_run.launch(tmp_path / "run")
+    proposed.log_steps(made, 5)
+    proposed.record_launch(made)
+    return made
+
+
+def ask(run: RunPaths, capsys: pytest.CaptureFixture[str], *flags: str) -> tuple[int, Any]:
+    status = propose.main([str(run.root), "--json", *flags])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def load(run: RunPaths, number: int) -> proposals.Proposal:
+    return proposal_reading.load(run, number, worlds=live_run.WORLDS)
+
+
+def test_flags_become_a_proposal_that_the_gate_reads_back(
+    run: RunPaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--set", "user.max_reveals=3", "--expect", "learner.entropy:down:0.1"]
+    status, told = ask(run, capsys, *WHY, *flags, "--episode", "000002-00", "--concurrent")
+    assert (status, told["passed"], told["submitted"], told["proposal"]) == (0, True, True, 1)
+    found = load(run, 1)
+    assert dict(found.changes or {}) == {"user.max_reveals": 3}
+    assert (found.steps, found.episodes, found.concurrent) == ((3,), ("000002-00",), True)
+    assert (found.expected.metric, found.expected.size) == ("learner.entropy", 0.1)
+    assert found.window == proposing.FEWEST_STEPS
+
+
+def test_what_the_gate_would_refuse_is_not_submitted(
+    run: RunPaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, told = ask(run, capsys, *WHY, "--set", "environment.max_steps=5")
+    assert (status, told["submitted"], told["proposal"]) == (1, False, None)
+    assert [one["rule"] for one in told["findings"]] == ["rules.step-size"]
+    assert proposals.names(run) == []
+
+
+def test_a_candidate_file_says_what_to_change(
+    run: RunPaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run.candidate / "knobs"
+    folder.mkdir(parents=True)
+    edited = live_run.with_value(run.knob_file("user").read_bytes(), "max_reveals", 3)
+    (folder / "user.yaml").write_bytes(edited)
+    status, told = ask(run, capsys, *WHY, "--candidate")
+    assert status == 0 and load(run, 1).changes is None
+    assert [change["path"] for change in told["changes"]] == ["user.max_reveals"]
+
+
+def test_a_dry_run_asks_and_leaves_nothing(
+    run: RunPaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, told = ask(run, capsys, *WHY, "--set", "user.max_reveals=3", "--dry-run")
+    assert (status, told["submitted"]) == (0, False)
+    assert proposals.names(run) == []
+
+
+def test_a_tick_that_may_only_propose_leaves_a_draft_and_one_that_watches_nothing(
+    run: RunPaths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(proposing.AUTONOMY, "propose")
+    status, told = ask(run, capsys, *WHY, "--set", "user.max_reveals=3")
+    assert (status, told["draft"], proposals.names(run)) == (0, True, ["0001.draft.yaml"])
+    for level in ("watch", "a level nobody knows"):
+        monkeypatch.setenv(proposing.AUTONOMY, level)
+        assert propose.main([str(run.root), *WHY, "--set", "user.max_reveals=3"]) == 1
+        assert "only watches" in capsys.readouterr().err
+    assert proposals.names(run) == ["0001.draft.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (WHY, "nothing to propose"),
+        (["--set", "user.max_reveals=3", "--step", "3"], "--why says what was seen"),
+        (["--set", "user.max_reveals=3", "--why", "because"], "cite what shows it"),
+        ([*WHY, "--set", "user.max_reveals"], "is not PATH=VALUE"),
+        ([*WHY, "--set", "user.max_reveals=3", "--candidate"], "give one of them"),
+        ([*WHY, "--set", "user.max_reveals=3", "--expect", "success"], "METRIC:up|down:SIZE"),
+        (["--set", "user.max_reveals=3", "--symptom", "boredom"], "no symptom 'boredom'"),
+    ],
+)
+def test_a_wish_that_is_not_whole_is_misuse(
+    run: RunPaths, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        propose.main([str(run.root), *flags])
+    assert ended.value.code == 2 and said in capsys.readouterr().err
+    assert proposals.names(run) == []
+
+
+def test_words_that_look_like_yaml_stay_words(run: RunPaths) -> None:
+    why = 'changes: {user.max_reveals: 9}\n# end of proposal\n"\\ : - *x &y'
+    content = proposing.render(Wish(why=why, author="a: b", changes={"user.max_reveals": 3}))
+    found = proposal_reading.read(1, content, worlds=live_run.WORLDS)
+    assert (found.why, found.author) == (why, "a: b")
+    assert dict(found.changes or {}) == {"user.max_reveals": 3}
+    hidden = proposing.render(Wish(why="a\u202eb\x1b[2J", author="x", changes={}))
+    assert b"a\\\\u202eb\\\\x1b[2J" in hidden
