@@ -39,6 +39,8 @@ class EntryKind(StrEnum):
     """A revision was interrupted and what it would have written is lost."""
     REFUSED = "refused"
     """A change was looked at and did not come into force."""
+    OPENED = "opened"
+    """A test of a revision in force was declared; see `gate.contract.experiments`."""
     OUTCOME = "outcome"
     """What a revision in force was found to do."""
 

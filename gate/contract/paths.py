@@ -114,6 +114,10 @@ class RunPaths:
         """One proposal that waits for a person; it is taken up when they apply it."""
         return self.proposals / f"{number:04d}.draft.yaml"
 
+    def experiment(self, number: int) -> Path:
+        """One test; numbers start at 1."""
+        return self.experiments / f"{number:04d}.yaml"
+
     def report(self, number: int) -> Path:
         """The gate's report on one proposal."""
         return self.proposals / f"{number:04d}.report.json"

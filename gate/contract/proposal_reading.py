@@ -17,7 +17,15 @@ from gate.contract.knobs import ABSENT, KnobChange, KnobSpec, characters, hints,
 from gate.contract.knobs.check import check_document
 from gate.contract.knobs.reading import Position, placed, position_of, repeated_keys
 from gate.contract.paths import OutsideRoot, RunPaths, inside
-from gate.contract.proposals import END, LARGEST, Direction, Expected, FalseVerdict, Proposal
+from gate.contract.proposals import (
+    END,
+    LARGEST,
+    Direction,
+    Expected,
+    FalseVerdict,
+    Otherwise,
+    Proposal,
+)
 
 _PATH = re.compile(r"[a-z]+\.(worlds\.[A-Za-z0-9_-]+\.)?[a-z_]+\Z")
 _MAPS = ("changes", "way_back")
@@ -109,6 +117,8 @@ def read(number: int, content: bytes, *, worlds: Collection[str]) -> Proposal:
         steps=tuple(values["evidence"]["steps"]),
         episodes=tuple(values["evidence"]["episodes"]),
         concurrent=values["concurrent"],
+        if_inconclusive=Otherwise(values["if_inconclusive"]),
+        if_underpowered=Otherwise(values["if_underpowered"]),
         way_back=maps["way_back"] if "way_back" in document else None,
         supersedes=values.get("supersedes"),
         worlds=_worlds(values["world"]),

@@ -42,6 +42,14 @@ class Direction(StrEnum):
     DOWN = "down"
 
 
+class Otherwise(StrEnum):
+    """What becomes of changes whose effect cannot be told."""
+
+    KEEP = "keep"
+    REVERT = "revert"
+    REFUSE = "refuse"
+
+
 @dataclass(frozen=True)
 class Expected:
     """The effect that would prove a proposal right."""
@@ -80,6 +88,10 @@ class Proposal:
     """Episodes that it cites, by id."""
     concurrent: bool = False
     """Whether it may come into force while another window is open."""
+    if_inconclusive: Otherwise = Otherwise.KEEP
+    """`KEEP` or `REVERT`: what follows when a test of it is over and tells nothing."""
+    if_underpowered: Otherwise = Otherwise.KEEP
+    """`KEEP` or `REFUSE`: what follows when no test that fits could find its effect."""
     way_back: Mapping[str, Any] | None = None
     """Values to go back to by knob path; None for the old ones."""
     supersedes: int | None = None
@@ -105,6 +117,7 @@ class Proposal:
             "author": self.author,
             "window": self.window,
             "concurrent": self.concurrent,
+            "if_inconclusive": self.if_inconclusive.value,
             "expected": {
                 "metric": self.expected.metric,
                 "direction": self.expected.direction.value,
