@@ -1,0 +1,124 @@
+"""The desk: a tau2 domain as a world, where an agent serves one user by tools and words.
+
+A turn is a tool call or words to the user, never both. Only the user ends a dialogue: by closing
+it, or by leaving once words follow a hand-over. An agent that leaves, or whose calls are refused
+too often, earns nothing. What all that is worth is the verifier's word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from trainer.episode import StopReason
+from trainer.message import Action, Choice, Reply
+from trainer.task import Task
+from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.tau2 import verdicts
+from trainer.worlds.tau2.office import TRANSFER, Bases, Domain
+from trainer.worlds.tau2.session import Session
+from trainer.worlds.tau2.verdicts import ENDED
+
+MAX_TOOL_ERRORS = 10
+
+
+class Prompt(Protocol):
+    """Writes the rules that the agent reads first."""
+
+    def __call__(self, session: Session, settings: Mapping[str, Any]) -> str:
+        """Return the system prompt of a session."""
+        ...
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a world decides about its desk."""
+
+    domain: Domain
+    metric: str
+    """Name of the reward among the world's metrics."""
+    prompt: Prompt
+
+
+class Desk:
+    """One user's dialogue; see `trainer.worlds.seam.Env`."""
+
+    def __init__(self, terms: Terms, task: Task, bases: Bases, settings: Mapping[str, Any]) -> None:
+        self._terms = terms
+        self._settings = settings
+        self._max_errors = int(settings.get("max_tool_errors", MAX_TOOL_ERRORS))
+        self._session = Session(terms.domain, task, bases)
+        self._system = terms.prompt(self._session, settings)
+        self._started = False
+
+    def start(self) -> Opening:
+        """Begin the dialogue; a second call is a bug of the caller."""
+        if self._started:
+            raise RuntimeError("this world was started already; make a new one for each episode")
+        self._started = True
+        return Opening(self._system, self._session.task.opening)
+
+    def act(self, action: Action) -> StepResult:
+        """Carry out a tool call, or pass words on to the user."""
+        if not self._started:
+            raise RuntimeError("start() comes first")
+        match action.choice:
+            case Choice.TOOL if action.name in self._terms.domain.agent.tools:
+                return self._call(action)
+            case Choice.TOOL:
+                return _malformed(f"there is no tool named {action.name[:40]!r}")
+            case Choice.ACTION:
+                return self._say(action.content)
+            case Choice.FINISH:
+                return StepResult(events=("finished",), stop=StopReason.FAILED)
+            case Choice.MALFORMED:
+                return _malformed(action.content)
+            case _:
+                return _malformed("here a turn is a tool call or words to the user")
+
+    def hear(self, reply: Reply) -> StepResult:
+        """Note what a reply discloses, do what the user does with it, and see whether it ends.
+
+        Raises:
+            ValueError: if the reply names a fact that the task does not have.
+        """
+        known = self._session.learnt
+        self._session.disclose(reply.revealed)
+        new = len(self._session.learnt) - len(known)
+        events = ("fact_learnt",) * new or ("off_topic",)
+        if not reply.ends:
+            return StepResult(events=events)
+        self._session.end()
+        return self._over((*events, "user_ended"))
+
+    def verdict(self) -> Verdict:
+        """Judge the dialogue as it stands."""
+        return verdicts.verdict(self._session, metric=self._terms.metric)
+
+    def _call(self, action: Action) -> StepResult:
+        outcome = self._session.call(action.name, action.arguments)
+        if outcome.ok:
+            event = "written" if outcome.mutates else "looked_up"
+            handed = ("transferred",) if action.name == TRANSFER else ()
+            return StepResult(outcome.text, events=handed or (event,))
+        if self._session.num_refused >= self._max_errors:
+            events = ("tool_error", "too_many_errors")
+            return StepResult(outcome.text, events=events, stop=StopReason.FAILED)
+        return StepResult(outcome.text, events=("tool_error",))
+
+    def _say(self, words: str) -> StepResult:
+        self._session.say(words)
+        if self._session.ended:
+            return self._over(("handed_over",))
+        return StepResult(say=words)
+
+    def _over(self, events: tuple[str, ...]) -> StepResult:
+        """The user has gone: the observation is what a record is judged by again."""
+        solved = self._session.score().reward == 1.0
+        stop = StopReason.SOLVED if solved else StopReason.FAILED
+        return StepResult(ENDED, events=events, stop=stop)
+
+
+def _malformed(reason: str) -> StepResult:
+    return StepResult(f"This could not be carried out: {reason}.", events=("malformed",))
