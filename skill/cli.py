@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from skill import lint
-from skill.commands import diagnose, episodes, lesson, propose, status
+from skill.commands import diagnose, effect, episodes, lesson, propose, restart, status
 
 COMMANDS: Mapping[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "status": (status.main, "how a run is: blame first, health, knobs, questions, protection"),
     "diagnose": (diagnose.main, "what is probably wrong, by which records, where to look next"),
     "episodes": (episodes.main, "dialogues of a run, as data"),
     "propose": (propose.main, "ask for a change; the gate is asked before it is submitted"),
+    "effect": (effect.main, "what became of proposals, the gate's verdicts, what to do next"),
+    "restart": (restart.main, "ask that a run be launched again, for a fault nothing else undoes"),
     "lesson": (lesson.main, "search what earlier runs taught, or write a lesson"),
     "lint": (lint.main, "check the skill's folder, its links and the lessons"),
 }

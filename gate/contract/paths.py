@@ -118,6 +118,10 @@ class RunPaths:
         """One test; numbers start at 1."""
         return self.experiments / f"{number:04d}.yaml"
 
+    def restart(self, number: int) -> Path:
+        """One request that the run be launched again."""
+        return self.proposals / f"{number:04d}.restart.json"
+
     def report(self, number: int) -> Path:
         """The gate's report on one proposal."""
         return self.proposals / f"{number:04d}.report.json"

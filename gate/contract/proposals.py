@@ -32,6 +32,7 @@ MOST = 9999
 
 _NAME = re.compile(r"(\d{4})\.(?:yaml|draft\.yaml|report\.json|patch|restart\.json)\Z")
 _PROPOSAL = re.compile(r"(\d{4})\.yaml\Z")
+_RESTART = re.compile(r"(\d{4})\.restart\.json\Z")
 _DRAFT = re.compile(r"(\d{4})\.draft\.yaml\Z")
 
 
@@ -156,6 +157,11 @@ def numbers(names: Iterable[str]) -> tuple[int, ...]:
 def drafts(names: Iterable[str]) -> tuple[int, ...]:
     """Return the numbers of the drafts among the names of a folder, lowest first."""
     return _numbers(_DRAFT, names)
+
+
+def restarts(names: Iterable[str]) -> tuple[int, ...]:
+    """Return the numbers of the requests for a restart among the names, lowest first."""
+    return _numbers(_RESTART, names)
 
 
 def names(run: RunPaths) -> list[str]:
