@@ -20,10 +20,10 @@ export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo study test kill coverage check format bench docs clean
+.PHONY: help install demo study test test-agents kill coverage check format bench docs clean
 
 help: ## Show the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 install: $(INSTALLED) ## Make .venv with the pinned versions
 
@@ -46,6 +46,11 @@ study: $(INSTALLED) ## Repeat the demo over three seeds, with pinned evaluation
 
 test: $(INSTALLED) ## Run the tests (no GPU, no network)
 	$(PY) -m pytest
+
+# The clients come from npm, 800 MB in all, into .clients/; without a way to npm the tests skip.
+test-agents: $(INSTALLED) ## Run the real Claude Code and Codex against a scripted model
+	$(PY) -m tests.agents.install
+	$(PY) -m pytest -m agents -rs tests/agents
 
 kill: $(INSTALLED) ## Kill runs with SIGKILL and resume them, EAU_KILLS times (20)
 	EAU_KILLS=$${EAU_KILLS:-20} $(PY) -m pytest -m kill -o faulthandler_timeout=1200
@@ -78,6 +83,6 @@ bench: $(INSTALLED) ## Measure, as ratios within one run; judge simulated runs
 docs: $(INSTALLED) ## Rewrite the generated blocks of docs/
 	$(PY) -m trainer docs
 
-clean: ## Remove .venv and caches; runs/ stays
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+clean: ## Remove .venv, .clients and caches; runs/ stays
+	rm -rf $(VENV) .clients build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
