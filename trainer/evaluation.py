@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gate.contract import files, knobs
 from gate.contract.knobs import Knobs
-from trainer import runlog, seeds, trials
+from trainer import runlog, seeds
 from trainer.episode import Episode, Outcome
 from trainer.errors import Unusable
 from trainer.rollout.collect import Rollout, Scene, collect
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
-from trainer.trials import Reliability
+from trainer.trials import Reliability, reliability
 
 ROOT_VARIABLE = "EAU_EVAL_ROOT"
 BATCH = 32
@@ -48,6 +48,24 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
+class WorldResult:
+    """What the episodes of one world amount to."""
+
+    held_out: bool
+    """True for a world that training never sees."""
+    finished: int
+    quarantined: int
+    success: float | None
+    """Mean of the verifier's verdicts over finished episodes."""
+    interval: Interval
+    """Wilson 95% interval of `success`; over episodes, so trials of a task count each."""
+    reward: float | None
+    metrics: Mapping[str, float]
+    reliability: tuple[Reliability, ...]
+    """Chance that all, and that any, of k trials of a task succeed."""
+
+
+@dataclass(frozen=True)
 class EvaluationResult:
     """What one evaluation measured, and under what."""
 
@@ -70,8 +88,8 @@ class EvaluationResult:
     knobs_digest: str
     world_digest: str
     tasks_digest: str
-    reliability: Mapping[str, tuple[Reliability, ...]] = field(default_factory=dict)
-    """By world: the chance that all, and that any, of k trials of a task succeed."""
+    by_world: Mapping[str, WorldResult] = field(default_factory=dict)
+    """The same for each world apart: the fields above put the episodes of all in one heap."""
 
 
 def root() -> Path:
@@ -133,33 +151,38 @@ def result(
     num_trials: int,
     decoding: str,
     world_digest: str,
+    held_out: Collection[str] = (),
 ) -> EvaluationResult:
-    """Return what the episodes of one world amount to."""
+    """Return what the episodes of all worlds amount to, together and apart."""
     worlds = sorted({task.world for task in tasks})
-    finished = [one for one in episodes if one.stop.outcome is Outcome.FINISHED]
-    successes = [one.success for one in finished if one.success is not None]
-    names = sorted({name for one in finished for name in one.metrics})
+    whole = _world_result(episodes, trials=num_trials)
     return EvaluationResult(
         policy=policy,
         policy_version=policy_version,
         world=", ".join(worlds),
         num_tasks=len(tasks),
         trials=num_trials,
-        finished=len(finished),
-        quarantined=sum(one.stop.outcome is Outcome.QUARANTINED for one in episodes),
-        success=_mean(successes),
-        interval=wilson(sum(successes), len(successes)),
-        reward=_mean([one.total_reward for one in finished]),
-        metrics={
-            name: _mean([one.metrics[name] for one in finished if name in one.metrics]) or 0.0
-            for name in names
-        },
-        agent_turns=_mean([float(one.num_agent_turns) for one in finished]),
+        finished=whole.finished,
+        quarantined=whole.quarantined,
+        success=whole.success,
+        interval=whole.interval,
+        reward=whole.reward,
+        metrics=whole.metrics,
+        agent_turns=_mean(
+            [float(one.num_agent_turns) for one in episodes if one.stop.outcome is Outcome.FINISHED]
+        ),
         decoding=decoding,
         knobs_digest=pinned_knobs(worlds).digest,
         world_digest=world_digest,
         tasks_digest=files.content_digest("".join(task.digest for task in tasks).encode()),
-        reliability=trials.by_world(episodes, trials=num_trials),
+        by_world={
+            world: _world_result(
+                [one for one in episodes if one.world == world],
+                trials=num_trials,
+                held_out=world in held_out,
+            )
+            for world in worlds
+        },
     )
 
 
@@ -190,6 +213,27 @@ def wilson(successes: float, n: int, *, z: float = 1.959964) -> Interval:
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     return Interval(round(max(0.0, centre - half), 6), round(min(1.0, centre + half), 6))
+
+
+def _world_result(
+    episodes: Sequence[Episode], *, trials: int, held_out: bool = False
+) -> WorldResult:
+    finished = [one for one in episodes if one.stop.outcome is Outcome.FINISHED]
+    successes = [one.success for one in finished if one.success is not None]
+    names = sorted({name for one in finished for name in one.metrics})
+    return WorldResult(
+        held_out=held_out,
+        finished=len(finished),
+        quarantined=sum(one.stop.outcome is Outcome.QUARANTINED for one in episodes),
+        success=_mean(successes),
+        interval=wilson(sum(successes), len(successes)),
+        reward=_mean([one.total_reward for one in finished]),
+        metrics={
+            name: _mean([one.metrics[name] for one in finished if name in one.metrics]) or 0.0
+            for name in names
+        },
+        reliability=reliability(episodes, trials=trials),
+    )
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -20,7 +20,7 @@ _LEAST_VOCABULARY = 256 + 16
 
 def faults(config: RunConfig) -> Iterator[str]:
     """Yield what stands in the way of a recipe, each as place, value and next step."""
-    unknown = sorted(set(config.worlds) - set(catalog.WORLDS))
+    unknown = sorted({*config.worlds, *config.held_out} - set(catalog.WORLDS))
     if unknown:
         known = ", ".join(sorted(catalog.WORLDS))
         yield f"unknown world {unknown[0]!r}; the recipe may name {known}"

@@ -128,6 +128,8 @@ class RunConfig:
     threads on a shared machine were measured up to twenty times slower."""
     policy: PolicyConfig = PolicyConfig()
     worlds: Mapping[str, WorldConfig] = field(default_factory=lambda: {"travel": WorldConfig()})
+    held_out: Mapping[str, WorldConfig] = field(default_factory=dict)
+    """Worlds that only evaluation plays: nothing of them is in the run, and no knob names them."""
     users: UsersConfig = UsersConfig()
     rollout: RolloutConfig = RolloutConfig()
     backend: Literal["torch"] = "torch"

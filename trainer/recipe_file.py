@@ -24,6 +24,8 @@ from trainer.recipe import RunConfig
 
 BUILT_IN = Path(__file__).parent / "recipes"
 MAX_BYTES = 256 * 1024
+REPLACED = ("worlds", "held_out")
+"""Maps that a recipe gives anew, rather than adding to what it extends."""
 
 
 class RecipeError(Unusable):
@@ -63,6 +65,8 @@ def from_values(values: Mapping[str, Any], *, where: str = "recipe") -> RunConfi
         raise RecipeError(f"{where}: total_steps is {config.total_steps}; it must be 0 or more")
     if not config.worlds or not any(world.weight > 0 for world in config.worlds.values()):
         raise RecipeError(f"{where}: worlds: name at least one world with a weight above 0")
+    if both := sorted(set(config.worlds) & set(config.held_out)):
+        raise RecipeError(f"{where}: held_out: {both[0]} is trained on; take it out of one of them")
     if config.rollout.dialogues_per_step < 1 or config.rollout.group_size < 1:
         raise RecipeError(f"{where}: rollout: dialogues_per_step and group_size start at 1")
     if config.rollout.dialogues_per_step % config.rollout.group_size:
@@ -123,7 +127,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(base)
     for key, value in over.items():
         inner = result.get(key)
-        both = isinstance(inner, dict) and isinstance(value, dict) and key != "worlds"
+        both = isinstance(inner, dict) and isinstance(value, dict) and key not in REPLACED
         result[key] = _merged(inner, value) if both else value  # pyright: ignore
     return result
 

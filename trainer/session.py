@@ -10,9 +10,11 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -36,6 +38,7 @@ from trainer.run_folder import FIRST_REVISION
 from trainer.runlog import RunLog
 from trainer.users import rule_file
 from trainer.users.symbolic import SymbolicUser
+from trainer.worlds import catalog
 
 _PLAIN: Any = {"markup": False, "highlight": False, "soft_wrap": True}
 """How text that is not ours is printed."""
@@ -114,12 +117,12 @@ def evaluate(
         greedy: Take the likeliest token instead of sampling.
     """
     assembly.quiet()
-    config = run_folder.read_launch(paths)
+    launched = run_folder.read_launch(paths)
+    config = replace(launched, worlds={**launched.worlds, **launched.held_out})
     directory = _checkpoint_at(paths, checkpoint_step)
     place = evaluation.root() / f"{paths.root.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     policy = assembly.saved_policy(directory)
     learner = assembly.make_learner(config, policy, checkpoint=directory)
-    world_root = paths.world / FIRST_REVISION
     run_folder.check_world(paths)
     tasks = [
         task
@@ -131,9 +134,10 @@ def evaluate(
         wanted = pattern or ", ".join(setting.tasks for setting in config.worlds.values())
         raise evaluation.EvaluationError(f"no evaluation task matches {wanted!r}; try --tasks '*'")
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
-    with assembly.make_worlds(config, world_root) as worlds:
-        scene = assembly.make_scene(config, policy, sampler, worlds, world_root, greedy=greedy)
+    with _pinned_worlds(paths, launched) as root, assembly.make_worlds(config, root) as worlds:
+        scene = assembly.make_scene(config, policy, sampler, worlds, root, greedy=greedy)
         episodes = evaluation.play(tasks, scene, num_trials=trials)
+        world_digest = run_folder.folder_digest(root)
     outcome = evaluation.result(
         episodes,
         tasks,
@@ -141,9 +145,28 @@ def evaluate(
         policy_version=learner.policy_version,
         num_trials=trials,
         decoding="greedy" if greedy else f"sampled at temperature {config.learner.temperature}",
-        world_digest=run_folder.folder_digest(world_root),
+        world_digest=world_digest,
+        held_out=launched.held_out,
     )
     return outcome, evaluation.write(_unused(place), outcome, episodes)
+
+
+@contextmanager
+def _pinned_worlds(paths: RunPaths, config: RunConfig) -> Iterator[Path]:
+    """Give a folder with every world of an evaluation: the run's at revision 0, others as they are.
+
+    Worlds that are held out are not in the run, so they come from where worlds live.
+    """
+    launched = paths.world / FIRST_REVISION
+    if not config.held_out:
+        yield launched
+        return
+    with TemporaryDirectory(prefix="eau-evaluation-") as folder:
+        for world in config.worlds:
+            launch.copy_world(launched / world, Path(folder) / world)
+        for world in config.held_out:
+            launch.copy_world(catalog.world(world).folder, Path(folder) / world)
+        yield Path(folder)
 
 
 def _pretrained(config: RunConfig) -> Policy | None:

@@ -9,7 +9,7 @@ each under its own name. This module knows episodes by their task and verdict al
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trainer.episode import Episode, Outcome
@@ -92,14 +92,6 @@ def reliability(episodes: Iterable[Episode], *, trials: int) -> tuple[Reliabilit
                 )
             )
     return tuple(found)
-
-
-def by_world(episodes: Iterable[Episode], *, trials: int) -> Mapping[str, tuple[Reliability, ...]]:
-    """Return `reliability` for each world apart, by name; task ids are unique in a world only."""
-    groups: dict[str, list[Episode]] = {}
-    for episode in episodes:
-        groups.setdefault(episode.world, []).append(episode)
-    return {world: reliability(groups[world], trials=trials) for world in sorted(groups)}
 
 
 def _counts(episodes: Iterable[Episode]) -> dict[tuple[str, str], tuple[int, int]]:

@@ -92,7 +92,7 @@ def test_trials_of_a_task_are_told_as_a_table_and_as_json(
     assert "pass^k: all of k" in shown.told() and "pass@k: any of k" in shown.told()
     result = json.loads(told.told().splitlines()[-1])
     assert (result["trials"], result["finished"]) == (2, 6)
-    first, second = result["reliability"]["travel"]
+    first, second = result["by_world"]["travel"]["reliability"]
     assert (first["k"], second["k"], second["num_tasks"]) == (1, 2, 3)
     assert first["pass_hat"] == first["pass_at"] == pytest.approx(result["success"], abs=1e-6)
     assert second["pass_hat"] <= first["pass_hat"] <= second["pass_at"]

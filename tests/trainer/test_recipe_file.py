@@ -35,6 +35,15 @@ def test_worlds_are_replaced_and_not_merged(tmp_path: Path) -> None:
     assert list(load(tmp_path, "extends: base\nworlds: {intention: {}}").worlds) == ["intention"]
 
 
+def test_held_out_worlds_are_replaced_too_and_never_trained_on(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("held_out: {search: {}}")
+    config = load(tmp_path, "extends: base\nheld_out: {intention: {tasks: 'a*'}}")
+    assert list(config.held_out) == ["intention"]
+    assert config.held_out["intention"].tasks == "a*"
+    with pytest.raises(RecipeError, match="held_out: travel is trained on; take it out"):
+        load(tmp_path, "held_out: {travel: {}}")
+
+
 def test_an_override_has_the_last_word_and_its_values_are_yaml(tmp_path: Path) -> None:
     config = load(
         tmp_path,

@@ -104,9 +104,6 @@ def test_success_has_the_slack_of_a_rounded_product_and_no_more() -> None:
     assert only.pass_hat == 0.5
 
 
-def test_worlds_are_told_apart_even_where_task_ids_are_the_same() -> None:
+def test_tasks_of_two_worlds_are_two_tasks_even_where_their_ids_are_the_same() -> None:
     lived = [episode("0", 1.0, world="one"), episode("0", 0.0, world="two")]
-    assert trials.by_world(lived, trials=2) == {
-        "one": (Reliability(1, 1.0, 1.0, 1),),
-        "two": (Reliability(1, 0.0, 0.0, 1),),
-    }
+    assert trials.reliability(lived, trials=2) == (Reliability(1, 0.5, 0.5, 2),)

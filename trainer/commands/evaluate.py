@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from trainer.commands.options import AsJson, RunName
+from trainer.evaluation import WorldResult
 from trainer.run_folder import RUNS, find_run
-from trainer.trials import Reliability
 
 
 def command(
@@ -56,16 +56,31 @@ def command(
         highlight=False,
         soft_wrap=True,
     )
+    if len(outcome.by_world) > 1:
+        console.print(_worlds(outcome.by_world))
     if trials > 1:
-        console.print(_table(outcome.reliability))
+        console.print(_reliability(outcome.by_world))
 
 
-def _table(reliability: Mapping[str, Sequence[Reliability]]) -> Table:
-    table = Table(
-        "world", "k", "pass^k: all of k", "pass@k: any of k", "tasks", title="Reliability"
-    )
-    for world, entries in reliability.items():
-        for one in entries:
+def _worlds(by_world: Mapping[str, WorldResult]) -> Table:
+    table = Table("world", "trained on", "success (95%)", "reward", "episodes", "quarantined")
+    for world, one in by_world.items():
+        low, high = one.interval
+        table.add_row(
+            world,
+            "no" if one.held_out else "yes",
+            "-" if one.success is None else f"{one.success:.3f} ({low:.3f} to {high:.3f})",
+            "-" if one.reward is None else f"{one.reward:.3f}",
+            str(one.finished),
+            str(one.quarantined),
+        )
+    return table
+
+
+def _reliability(by_world: Mapping[str, WorldResult]) -> Table:
+    table = Table("world", "k", "pass^k: all of k", "pass@k: any of k", "tasks")
+    for world, entry in by_world.items():
+        for one in entry.reliability:
             table.add_row(
                 world, str(one.k), f"{one.pass_hat:.3f}", f"{one.pass_at:.3f}", str(one.num_tasks)
             )
