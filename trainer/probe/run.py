@@ -1,0 +1,146 @@
+"""One probe from request to report: every check in every world, within the time there is.
+
+What was not reached is told as such and counts against the candidate. No process is left when the
+report is there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gate.contract.findings import Finding, Severity
+from trainer.probe import sampling, staging
+from trainer.probe.budget import Budget, OutOfTime
+from trainer.probe.checks import SIDED, Check
+from trainer.probe.hosted import WorldFaulted
+from trainer.probe.outcome import Outcome, finding
+from trainer.probe.report import Report
+from trainer.probe.request import Request, Values
+from trainer.probe.subject import Subject
+from trainer.recipe import WorldConfig
+from trainer.worlds.calls import Host
+from trainer.worlds.host import WorldHost
+from trainer.worlds.limits import Limits
+
+UNREACHED, FAULT = "unreached", "world_fault"
+LOAD_S = 4.0
+"""Seconds that a candidate may take to load."""
+CLOSING_S = 0.5
+"""Seconds kept back for ending processes and writing the report."""
+
+
+def probe(
+    request: Request,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    make_user: staging.MakeUser = staging.symbolic,
+) -> Report:
+    """Return what all checks found.
+
+    Args:
+        request: What is probed.
+        clock: Seconds since any fixed point.
+        make_user: Makes the engine of the users; the checkout's, unless a test plants a fault.
+    """
+    budget = Budget(request.seconds - CLOSING_S, clock)
+    recipe = staging.recipe_of(request)
+    with ExitStack() as stack:
+        hosts: dict[str, Host] = {"new": stack.enter_context(_host(request.new, request.worlds))}
+        if request.old is not None:
+            hosts["old"] = stack.enter_context(_host(request.old, request.worlds))
+        work = _Work(budget)
+        portions = sampling.portions(request.tasks, len(request.worlds))
+        for name, most in zip(request.worlds, portions, strict=True):
+            setting = recipe.worlds.get(name, WorldConfig())
+            staged = staging.stage(
+                name, request, setting, hosts, budget, most_tasks=most, make_user=make_user
+            )
+            work.findings += staged.findings
+            if staged.subject is not None:
+                work.subjects.append(staged.subject)
+        work.do_all()
+    return Report(
+        findings=tuple(work.findings),
+        measured=work.measured,
+        seconds=budget.spent_s,
+        tasks=sum(len(subject.tasks) for subject in work.subjects),
+    )
+
+
+def _host(values: Values, worlds: tuple[str, ...]) -> WorldHost:
+    folders: dict[str, Path] = {name: values.world_root / name for name in worlds}
+    return WorldHost(folders, limits=Limits(load_s=LOAD_S))
+
+
+@dataclass
+class _Work:
+    """The checks still to be made, and what those before them found."""
+
+    budget: Budget
+    subjects: list[Subject] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    measured: dict[str, dict[str, float]] = field(default_factory=dict)
+    faulted: set[str] = field(default_factory=set)
+    """Worlds whose candidate failed: told once, and not tried again."""
+
+    def do_all(self) -> None:
+        jobs = [(name, one, subject) for name, one in SIDED.items() for subject in self.subjects]
+        for index, (name, check, subject) in enumerate(jobs):
+            self.budget.share(1 / (len(jobs) - index))
+            outcome = self._ask(name, check, subject)
+            self.findings += outcome.findings
+            if outcome.measured is not None:
+                self.measured.setdefault(name, {})[subject.name] = outcome.measured
+
+    def _ask(self, name: str, check: Check, subject: Subject) -> Outcome:
+        try:
+            self.budget.ask()
+            outcome = check(subject, subject.new)
+            if outcome.refuses and subject.old is not None:
+                return _as_before(outcome, check(subject, subject.old))
+            return outcome
+        except OutOfTime:
+            return Outcome(None, (_unreached(name, subject, "time was up"),))
+        except WorldFaulted as error:
+            found = [_unreached(name, subject, "the world failed")]
+            if subject.name not in self.faulted:
+                self.faulted.add(subject.name)
+                found.insert(0, _faulted(subject, error))
+            return Outcome(None, tuple(found))
+
+
+def _as_before(new: Outcome, old: Outcome) -> Outcome:
+    """Return the outcome as warnings where what is in force is no better."""
+    worse = old.measured is None or (new.measured or 0.0) > old.measured or not old.refuses
+    if worse:
+        return new
+    softened = (
+        replace(one, severity=Severity.WARNING, message=f"{one.message} It was so before.")
+        for one in new.findings
+    )
+    return Outcome(new.measured, tuple(softened))
+
+
+def _unreached(name: str, subject: Subject, why: str) -> Finding:
+    return finding(
+        UNREACHED,
+        f"The check {name} of {subject.name} was not finished: {why}.",
+        "Probe fewer worlds at once, or look at what makes this one slow.",
+        path=f"{name}.{subject.name}",
+        value=name,
+    )
+
+
+def _faulted(subject: Subject, error: WorldFaulted) -> Finding:
+    return finding(
+        FAULT,
+        f"The world {subject.name} failed while it was tried: {error.fault.stop}: "
+        f"{error.fault.detail}.",
+        "Mend its code; a world answers every call within its deadline.",
+        path=f"world.{subject.name}",
+        value=error.fault.stop.value,
+    )
