@@ -15,7 +15,7 @@ from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
 from trainer.worlds.seam import Opening, StepResult, Verdict
-from trainer.worlds.tau2 import verdicts
+from trainer.worlds.tau2 import verdicts, wording
 from trainer.worlds.tau2.office import TRANSFER, Bases, Domain
 from trainer.worlds.tau2.session import Session
 from trainer.worlds.tau2.verdicts import ENDED
@@ -86,9 +86,10 @@ class Desk:
         known = self._session.learnt
         self._session.disclose(reply.revealed)
         new = len(self._session.learnt) - len(known)
-        events = ("fact_learnt",) * new or ("off_topic",)
+        done = self._session.heed()
+        events = ("fact_learnt",) * new + ("user_acted",) * len(done) or ("off_topic",)
         if not reply.ends:
-            return StepResult(events=events)
+            return StepResult(wording.seen_by_user(done), events=events)
         self._session.end()
         return self._over((*events, "user_ended"))
 

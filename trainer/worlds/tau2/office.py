@@ -7,7 +7,7 @@ and that is not there is a fault of the data and raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,9 @@ class Domain:
     user: Toolkit = field(default_factory=Toolkit)
     sync: Callable[[Office], None] | None = None
     """Brings both databases in line after a call; None where they do not depend on each other."""
+    heeds: Callable[[Office, str], Sequence[NamedCall]] | None = None
+    """Reads from the agent's words what the user is asked to do with tools of their own; None where
+    users do nothing for being asked."""
 
     def toolkit(self, side: Side) -> Toolkit:
         """Return the toolkit of a side."""

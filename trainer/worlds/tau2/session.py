@@ -37,6 +37,7 @@ class Session:
         self.ended = False
         self.num_refused = 0
         """Calls of the agent's that a tool refused."""
+        self._asked = ""
         self._bases = bases
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
@@ -49,6 +50,7 @@ class Session:
     def say(self, words: str) -> None:
         """Note what the agent says to the user; one who was handed over leaves at that."""
         self.said.append(words)
+        self._asked = words
         self.ended = self.ended or self.transferred
 
     def disclose(self, fact_ids: Iterable[str]) -> list[Outcome]:
@@ -73,6 +75,17 @@ class Session:
             for fact_id in new
             for call in calls.get(fact_id, ())
         ]
+
+    def heed(self) -> list[Outcome]:
+        """Carry out what the agent's newest words ask of the user's own tools, once.
+
+        A user answers first and acts then, so this follows the reply.
+        """
+        words, self._asked = self._asked, ""
+        if self.domain.heeds is None or not words:
+            return []
+        calls = self.domain.heeds(self.office, words)
+        return [self.office.call(call) for call in calls]
 
     def end(self) -> None:
         """Note that the user has ended the dialogue."""

@@ -59,6 +59,7 @@ def rejudge(
     for turn in turns:
         if turn.speaker is Speaker.USER:
             session.disclose(turn.revealed)
+            session.heed()
         elif turn.speaker is Speaker.TOOL and turn.text == ENDED:
             session.end()
         elif turn.speaker is Speaker.AGENT and not session.ended:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trainer.worlds.tau2.office import Outcome
 from trainer.worlds.tau2.toolkit import Tool
 
 COMPACT, FULL = "compact", "full"
@@ -49,6 +50,15 @@ def system(
     if history:
         parts.append("What happened before:\n" + "\n".join(map(_message, history)))
     return "\n\n".join(parts)
+
+
+def seen_by_user(outcomes: Sequence[Outcome]) -> str:
+    """Return what the user tells of calls of their own; empty where there are none."""
+    told = []
+    for outcome in outcomes:
+        arguments = ", ".join(map(str, outcome.call.arguments.values()))
+        told.append(f"(The user did {outcome.call.name}({arguments}).) {outcome.text}")
+    return "\n".join(told)
 
 
 def _line(tool: Tool) -> str:
