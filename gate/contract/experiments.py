@@ -86,9 +86,11 @@ class Experiment:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as the ledger keeps it."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         values["experiment"] = values.pop("number")
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+        values["knobs"] = list(self.knobs)
+        values["layout"] = None if self.layout is None else list(self.layout)
+        return values
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Experiment:

@@ -23,6 +23,10 @@ LARGEST = 1 << 20
 
 _NEEDED = re.compile(r"^(?:parent|attempt|protected):.*\n(?:[ \t]+.*\n|\n)*", re.MULTILINE)
 
+_SIZE = re.compile(
+    r"^[ ]+(total_steps|dialogues_per_step|group_size): ([1-9][0-9]{0,8})[ ]*$", re.MULTILINE
+)
+
 
 @dataclass(frozen=True)
 class LaunchRecord:
@@ -34,6 +38,27 @@ class LaunchRecord:
     """Which launch of the experiment it calls itself, from 1."""
     protected: Mapping[str, str] = field(default_factory=dict[str, str])
     """The sha256 of each protected path."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How long a run is and how its batches are made, as its recipe has it."""
+
+    total_steps: int | None = None
+    """The step at which it ends, unless `agent.total_steps` says otherwise; None if not told."""
+    groups: int | None = None
+    """Groups of episodes in a step, each of one task; None if not told."""
+
+
+def sizes(run_dir: Path) -> Sizes:
+    """Return the sizes of a run; where its launch record is missing or damaged, none."""
+    try:
+        written = files.read_plain(run_dir / "run.yaml", most=LARGEST).decode(errors="replace")
+    except OSError:
+        return Sizes()
+    found = {name: int(number) for name, number in _SIZE.findall(written)}
+    dialogues, group = found.get("dialogues_per_step"), found.get("group_size", 1)
+    return Sizes(found.get("total_steps"), None if dialogues is None else dialogues // group)
 
 
 def read(run_dir: Path) -> LaunchRecord:

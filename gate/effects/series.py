@@ -12,7 +12,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from gate.contract.sides import Side
 from gate.effects.tripwires import Vitals
@@ -47,6 +47,8 @@ class Point:
     anchors: Share | None
     """Episodes under revision 0 of world and user."""
     vitals: Vitals
+    measures: Mapping[str, float]
+    """Every number of the record by its path, as `learner.entropy`."""
 
 
 class Value(NamedTuple):
@@ -128,6 +130,18 @@ def anchor_success(series: Sequence[Point]) -> tuple[Value, ...]:
     )
 
 
+def measure(series: Sequence[Point], path: str) -> tuple[Value, ...]:
+    """Return one number of the step records, for every step that has it.
+
+    Args:
+        series: The steps.
+        path: Where it stands in a record, as `learner.entropy`.
+    """
+    return tuple(
+        Value(point.step, point.measures[path]) for point in series if path in point.measures
+    )
+
+
 def paired(new: Sequence[Value], old: Sequence[Value]) -> tuple[Value, ...]:
     """Return new minus old for every step that two runs have in common."""
     before = dict(old)
@@ -145,19 +159,27 @@ def _regular(series: Sequence[Point]) -> set[str]:
 
 
 def _point(record: Mapping[str, Any]) -> Point:
-    success_by_arm = record.get("pinned_success_by_arm") or record["success_by_arm"]
-    episodes = record["episodes_by_arm"]
+    success_by_arm: Mapping[str, Any] = (
+        record.get("pinned_success_by_arm") or record.get("success_by_arm") or {}
+    )
+    episodes: Mapping[str, Any] = record.get("episodes_by_arm") or {}
     sides: Mapping[str, Mapping[str, Mapping[str, Any]]] = record.get("sides") or {}
     return Point(
         step=record["step"],
-        revision=record["revision"],
+        revision=record.get("revision", 0),
         arms=_arms((arm, value, episodes.get(arm, 0)) for arm, value in success_by_arm.items()),
         sides={
             Side(side): _arms((arm, part["success"], part["episodes"]) for arm, part in by.items())
             for side, by in sides.items()
         },
         anchors=_share(record.get("anchor_success"), record.get("anchor_episodes", 0)),
-        vitals=Vitals(record["step"], record["learner"], _deadlock(record["metrics"])),
+        vitals=Vitals(
+            record["step"],
+            _numbers(record.get("learner") or {}),
+            _deadlock(record.get("metrics") or {}),
+            _quarantined(record),
+        ),
+        measures=_measures(record),
     )
 
 
@@ -170,6 +192,30 @@ def _share(value: float | None, episodes: int) -> Share | None:
     if value is None or not math.isfinite(value) or episodes < 1:
         return None
     return Share(value, episodes)
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return what is a number; null stands where there is none to tell."""
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _measures(record: Mapping[str, Any]) -> dict[str, float]:
+    found = _numbers(record)
+    for name, part in record.items():
+        if isinstance(part, dict):
+            inner = _numbers(cast("dict[str, Any]", part))
+            found.update({f"{name}.{key}": value for key, value in inner.items()})
+    return {path: value for path, value in found.items() if math.isfinite(value)}
+
+
+def _quarantined(record: Mapping[str, Any]) -> float | None:
+    """Return the share of the step's episodes that the infrastructure spoiled."""
+    started, quarantined = record.get("started"), record.get("quarantined")
+    return quarantined / started if started and quarantined is not None else None
 
 
 def _deadlock(metrics: Mapping[str, float]) -> float | None:

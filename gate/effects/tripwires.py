@@ -31,6 +31,12 @@ ENTROPY_STEPS = 3
 MOST_DEADLOCK = 0.20
 """Share of episodes in which user and agent wait for each other."""
 
+MOST_QUARANTINED = 0.25
+"""Share of episodes that the infrastructure spoils."""
+
+QUARANTINE_STEPS = 2
+"""Steps in a row that the share must be above what the baseline knew: an outage passes."""
+
 ANSWERABLE_STEPS = 10
 """Steps after its lag for which a revision answers for what breaks."""
 
@@ -45,6 +51,8 @@ class Tripwire(StrEnum):
     ENTROPY_ERUPTION = "entropy_eruption"
     KL_OVER_CAP = "kl_over_cap"
     DEADLOCK = "deadlock"
+    QUARANTINE = "quarantine"
+    """Worlds or users break: episodes are spoiled that were not before."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ class Vitals:
     """What the update measured, by the names of the step record."""
     deadlock: float | None = None
     """Share of episodes that stalled; None where no world tells."""
+    quarantined: float | None = None
+    """Share of episodes that were spoiled; None where no record tells."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,8 @@ class Calm:
     entropy_low: float
     entropy_high: float
     deadlock: float
+    """Largest share that still counts as calm."""
+    quarantined: float = MOST_QUARANTINED
     """Largest share that still counts as calm."""
 
 
@@ -90,11 +102,13 @@ def calm(baseline: Sequence[Vitals]) -> Calm:
     entropy = _finite(baseline, ENTROPY)
     middle = statistics.median(entropy) if entropy else math.nan
     stalls = [vitals.deadlock for vitals in baseline if vitals.deadlock is not None]
+    spoiled = [vitals.quarantined for vitals in baseline if vitals.quarantined is not None]
     return Calm(
         gradients={name: statistics.median(norms) for name, norms in gradients.items() if norms},
         entropy_low=min([ENTROPY_LOW * middle, *entropy]),
         entropy_high=max([ENTROPY_HIGH * middle, *entropy]),
         deadlock=max([MOST_DEADLOCK, *stalls]),
+        quarantined=max([MOST_QUARANTINED, *spoiled]),
     )
 
 
@@ -127,6 +141,9 @@ def tripped(
         found.append(Tripwire.KL_OVER_CAP)
     if now.deadlock is not None and now.deadlock > before.deadlock:
         found.append(Tripwire.DEADLOCK)
+    spoiled = [one.quarantined or 0.0 for one in recent[-QUARANTINE_STEPS:]]
+    if len(spoiled) == QUARANTINE_STEPS and min(spoiled) > before.quarantined:
+        found.append(Tripwire.QUARANTINE)
     return tuple(found)
 
 

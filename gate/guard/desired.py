@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gate import rules
-from gate.contract import files, knobs, windows
+from gate.contract import files, knobs
 from gate.contract.findings import Finding, Refused
 from gate.contract.knobs import KnobChange, Knobs, NotReady, ParsedFile
-from gate.contract.ledger import Author, Revision
+from gate.contract.ledger import Author
 from gate.guard import stale
+from gate.guard.history import History
 from gate.guard.looking import Trouble
 from gate.guard.status import KnobStatus
 from gate.rules.change_set import ChangeSet, Position
@@ -90,7 +91,7 @@ def read(
 def judge(
     desired: Desired,
     status: KnobStatus,
-    revisions: Sequence[Revision],
+    past: History,
     *,
     step: int,
     success_history: Sequence[float],
@@ -100,7 +101,7 @@ def judge(
     Args:
         desired: What the files say.
         status: What is in force.
-        revisions: All revisions in force, oldest first.
+        past: The run's ledger.
         step: The training step about to begin.
         success_history: Mean success of the last training steps, oldest first.
     """
@@ -109,7 +110,7 @@ def judge(
     undone = [
         finding
         for path, file in desired.edited.items()
-        for finding in stale.check(path, _within(file.file, changes), revisions)
+        for finding in stale.check(path, _within(file.file, changes), past.revisions)
     ]
     if undone:
         return Judgement(changes, tuple(undone))
@@ -121,7 +122,7 @@ def judge(
         step=step,
         success_history=success_history,
         last_written=status.since_step,
-        windows=windows.open_at(step, revisions),
+        windows=past.windows(step),
         positions={
             knob: Position(path, place.line, place.column)
             for path, file in desired.edited.items()

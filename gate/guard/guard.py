@@ -16,6 +16,7 @@ from gate.contract.findings import Finding, Severity
 from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.ledger import Author, EntryKind, RevisionKind
 from gate.contract.paths import RunPaths
+from gate.effects import anchors
 from gate.guard import desired, history, taking_up
 from gate.guard.desired import Desired
 from gate.guard.looking import Trouble, look
@@ -110,7 +111,9 @@ class Guard:
         self._settled = False
         return self._status
 
-    def reconcile(self, step: int, *, success_history: Sequence[float], now: float) -> KnobStatus:
+    def reconcile(
+        self, step: int, *, success_history: Sequence[float | None], now: float
+    ) -> KnobStatus:
         """Look at the files, take up what changed if all of it is right, and tell.
 
         Edits of the knob files come first, then the proposals in the order of their numbers.
@@ -119,7 +122,8 @@ class Guard:
 
         Args:
             step: The training step about to begin, from 1.
-            success_history: Mean success of the last training steps, oldest first.
+            success_history: Mean success of the anchors of the last training steps, oldest first;
+                None where a step had none.
             now: Seconds since 1970.
         """
         if (
@@ -133,7 +137,7 @@ class Guard:
         self._settled = False
         try:
             with files.run_lock(self._run.root, purpose=f"step {step}", timeout_s=LOCK_TIMEOUT_S):
-                self._status = self._take_up(step, success_history, now)
+                self._status = self._take_up(step, anchors.mastery(success_history), now)
         except (files.LockBusy, files.DiskFull, ledger.Damaged) as error:
             self._status = replace(before, refused=(_postponed(error),))
         # Also what a command decided, and what a crash cut short, since the last look.
@@ -164,7 +168,7 @@ class Guard:
         if not want.edited:
             return self._take_up_proposals(status, step, success_history, now)
         changes, findings = desired.judge(
-            want, status, self._past.revisions, step=step, success_history=success_history
+            want, status, self._past, step=step, success_history=success_history
         )
         if any(finding.severity is Severity.ERROR for finding in findings):
             return self._keep(status, want, findings, step, now)

@@ -12,10 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gate.contract import knobs, ledger
+from gate.contract import experiments, knobs, ledger, windows
+from gate.contract.experiments import Experiment, Outcome
 from gate.contract.findings import Finding
 from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.ledger import Entry, EntryKind, Revision, RevisionKind
+from gate.contract.windows import Window
 from gate.guard.status import ProposalOutcome
 
 
@@ -31,6 +33,10 @@ class History:
     """The sha256 of each file as last adopted, by its path within the run."""
     outcomes: Mapping[int, ProposalOutcome]
     """What was decided about each proposal so far, by its number."""
+    experiments: Mapping[int, Experiment]
+    """Every test by its number, those included that cannot be judged."""
+    effects: tuple[Outcome, ...]
+    """What was found about changes, oldest first."""
     num_bytes: int
     """Size of the ledger that this comes from; a ledger of another size has news."""
 
@@ -38,6 +44,16 @@ class History:
     def newest(self) -> int:
         """The number of the newest revision."""
         return self.revisions[-1].number
+
+    @property
+    def open_tests(self) -> tuple[Experiment, ...]:
+        """The tests that are not over, oldest first."""
+        return experiments.open_tests(self.experiments, self.effects)
+
+    def windows(self, step: int) -> tuple[Window, ...]:
+        """Return the windows that a training step lies in."""
+        extended = experiments.lagging(self.effects)
+        return windows.open_at(step, self.revisions, self.open_tests, extended=extended)
 
     def world(self, revision: int) -> int:
         """Return the folder `world/NNNN` that is in force under one revision.
@@ -107,6 +123,8 @@ def read(path: Path, *, worlds: tuple[str, ...], known: History | None = None) -
         ),
         outcomes=MappingProxyType(outcomes(entries, revisions)),
         digests=ledger.file_digests(revisions),
+        experiments=MappingProxyType(experiments.declared(entries)),
+        effects=experiments.outcomes(entries),
         num_bytes=num_bytes,
     )
 

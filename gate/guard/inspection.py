@@ -79,7 +79,7 @@ def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
     seen = evidence(run)
     status = KnobStatus(past.knobs_by_revision[past.newest], past.newest)
     judgement = desired.judge(
-        want, status, past.revisions, step=seen.step + 1, success_history=seen.success_history
+        want, status, past, step=seen.step + 1, success_history=seen.success_history
     )
     return Inspection(target, judgement.findings, judgement.changes, past.newest)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate import rules
-from gate.contract import files, knobs, revisions, windows
+from gate.contract import files, knobs, revisions
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author, Revision, RevisionKind
@@ -88,7 +88,7 @@ def set_knob(
                 step=seen.step + 1,
                 success_history=seen.success_history,
                 last_written=past.since_step(past.newest),
-                windows=windows.open_at(seen.step + 1, past.revisions),
+                windows=past.windows(seen.step + 1),
             )
         )
         if any(finding.severity is Severity.ERROR for finding in findings):

@@ -21,7 +21,6 @@ from gate.contract import (
     proposal_reading,
     proposals,
     revisions,
-    windows,
 )
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import ABSENT, KnobChange, Knobs
@@ -127,7 +126,7 @@ def judge(
             for path, place in proposal.positions.items()
         },
         proposal=proposal,
-        windows=windows.open_at(step, past.revisions),
+        windows=past.windows(step),
         known=gathering.gather(run, proposal, last_step=step - 1, worlds=worlds),
     )
     return replace(judged, findings=rules.check(change_set))

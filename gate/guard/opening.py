@@ -1,0 +1,342 @@
+"""Opening a test: how a change will be judged, fixed before its first step.
+
+The scope of what moves decides the design; the noise of the run, the size of the effect that is
+looked for and the steps that are left decide the window. Where no window suffices, that is told
+now: the change may come into force, and nothing will be said about what it does.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gate.contract import knobs, launch_record
+from gate.contract.experiments import Experiment
+from gate.contract.findings import Finding, Severity
+from gate.contract.knobs import KnobChange, Knobs, KnobSpec, Scope
+from gate.contract.ledger import Revision, RevisionKind
+from gate.contract.paths import RunPaths
+from gate.effects import anchors, layouts, noise, placebo, power, series
+from gate.effects.anchors import Ease
+from gate.effects.designs import BASELINE_STEPS, MARGIN, SHORTEST_WINDOW, Design, design_for
+from gate.effects.effect import SIGNIFICANCE_Z
+from gate.effects.power import Plan
+from gate.effects.series import Point
+from gate.guard import judging
+from gate.guard.history import History
+
+USUAL_EFFECT = 2 * MARGIN
+"""Difference of success that a test is to find where nobody named one."""
+
+SPARE_STEPS = 5
+"""Steps of a reversal beyond three shortest phases: 21 layouts to draw from."""
+
+FEWEST_PLACEBOS = 19
+"""Placements that a noise floor needs at least."""
+
+DEALT = frozenset({"environment.task_mix"})
+"""Knobs that decide which tasks are played: success before and after is of different tasks."""
+
+UNJUDGED = "effects.not-judged"
+"""The rule that says why nothing can be told about a change, where power is not the reason."""
+
+SUCCESS = ("success", "pinned_success", "anchor_success")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is to be tested, whether it is in force already or only proposed."""
+
+    old_revision: int
+    old: Knobs
+    new: Knobs
+    changes: tuple[KnobChange, ...]
+    moves_worlds: bool = False
+    proposal: Mapping[str, Any] | None = None
+    """What the ledger keeps of the proposal; None for one that came by another door."""
+
+    @property
+    def moved(self) -> tuple[tuple[KnobSpec, Any, Any], ...]:
+        """The knobs that move and are meant to move success, each with both values."""
+        found: list[tuple[KnobSpec, Any, Any]] = []
+        for change in self.changes:
+            spec = knobs.specs().get(change.knob)
+            if spec is None or spec.distal == "none":
+                continue
+            old, new = (state.get(spec.path, change.world) for state in (self.old, self.new))
+            if old != new:
+                found.append((spec, old, new))
+        return tuple(found)
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is meant to move success at all."""
+        return self.moves_worlds or bool(self.moved)
+
+    @property
+    def acts_on_episodes(self) -> bool:
+        """Whether it changes how episodes are played, and not only how they are learnt from."""
+        return self.moves_worlds or any(s.scope is not Scope.LEARNER for s, _, _ in self.moved)
+
+    @property
+    def acts_on_learning(self) -> bool:
+        """Whether it changes how episodes are learnt from."""
+        return any(spec.scope is Scope.LEARNER for spec, _, _ in self.moved)
+
+    @property
+    def lag(self) -> int:
+        """Steps until an effect can be expected."""
+        return max((spec.lag_steps for spec, _, _ in self.moved), default=0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The run that a change is tested in, at the step of its opening."""
+
+    points: Sequence[Point]
+    """What was played, oldest first."""
+    undisturbed: Sequence[Point]
+    """The newest of them, back to the last change that was meant to move success."""
+    step: int
+    """The first step of the test."""
+    remaining: int | None
+    """Steps that are left, this one included; None if nobody knows."""
+    groups: int | None
+    """Groups of episodes in a step; None if nobody knows."""
+
+
+def change_of(past: History, revision: Revision) -> Change:
+    """Return what a revision in force changed."""
+    return Change(
+        old_revision=revision.base,
+        old=past.knobs_by_revision[revision.base],
+        new=past.knobs_by_revision[revision.number],
+        changes=revision.changes,
+        moves_worlds=revision.world != past.world(revision.base),
+        proposal=revision.details.get("proposal"),
+    )
+
+
+def setting_of(run: RunPaths, past: History, points: Sequence[Point], *, step: int) -> Setting:
+    """Return the run as a test that opens at a step finds it.
+
+    Args:
+        run: The run.
+        past: Its ledger.
+        points: What was played, oldest first.
+        step: The training step about to begin.
+    """
+    sizes = launch_record.sizes(run.root)
+    total = past.knobs_by_revision[past.newest].get("agent.total_steps") or sizes.total_steps
+    return Setting(
+        points=points,
+        undisturbed=undisturbed(past, points, before=step),
+        step=step,
+        remaining=None if total is None else max(total - step + 1, 0),
+        groups=sizes.groups,
+    )
+
+
+def undisturbed(past: History, points: Sequence[Point], *, before: int) -> tuple[Point, ...]:
+    """Return the newest steps in which nothing was changed that is meant to move success."""
+    moments = [one.step for one in past.revisions if one.number and change_of(past, one).matters]
+    last = max((moment for moment in moments if moment < before), default=0)
+    return tuple(point for point in points if last <= point.step < before)
+
+
+def declare(number: int, revision: int, change: Change, found: Setting) -> Experiment:
+    """Return how a change will be judged, or why it cannot be.
+
+    Args:
+        number: The test's number.
+        revision: The revision with the new values.
+        change: What is tested; it `matters`.
+        found: The run at the opening.
+    """
+    told = change.proposal or {}
+    experiment = Experiment(
+        number=number,
+        proposal=told.get("number"),
+        revision=revision,
+        old_revision=change.old_revision,
+        opened=found.step,
+        judged=False,
+        baseline=min(len(found.undisturbed), BASELINE_STEPS),
+        lag=change.lag,
+        effect=_effect(told),
+        ease=_ease(change).value,
+        knobs=tuple(one.path for one in change.changes),
+        if_inconclusive=told.get("if_inconclusive", "keep"),
+        **_proximal(change, told),
+    )
+    dealt = sorted(spec.path for spec, _, _ in change.moved if spec.path in DEALT)
+    if dealt:
+        return replace(
+            experiment,
+            because=f"{dealt[0]} decides which tasks are played, so success before and after is "
+            "that of different tasks",
+        )
+    splittable = found.groups is None or found.groups > 1
+    scope = Scope.LEARNER if change.acts_on_learning else Scope.ROLLOUT
+    design = design_for(scope, splittable=splittable)
+    if design is Design.CONCURRENT_ARMS:
+        return _arms(experiment, found, told)
+    return _over_time(experiment, design, found, told)
+
+
+def finding(experiment: Experiment, *, severity: Severity = Severity.WARNING) -> Finding | None:
+    """Return what is to be told about a test that cannot be judged; None for one that can."""
+    if experiment.judged:
+        return None
+    short = experiment.because.startswith("Underpowered")
+    whose = (
+        f"revision {experiment.revision}"
+        if experiment.proposal is None
+        else f"proposal {experiment.proposal}"
+    )
+    return Finding(
+        rule=power.UNDERPOWERED if short else UNJUDGED,
+        severity=severity,
+        message=f"What {whose} does cannot be told: {experiment.because}",
+        next_step="Tripwires watch it for some steps; else nothing will be said about it.",
+        value=experiment.effect,
+        limit=experiment.detectable,
+    )
+
+
+def _arms(experiment: Experiment, found: Setting, told: Mapping[str, Any]) -> Experiment:
+    sd = _difference_sd(found)
+    plan = _plan(experiment, Design.CONCURRENT_ARMS, sd, found)
+    if not plan.feasible or plan.steps is None:
+        return _underpowered(experiment, plan)
+    window = _window(plan.steps, told.get("window", 0), found.remaining)
+    return _opened(
+        experiment,
+        Design.CONCURRENT_ARMS,
+        window,
+        sd,
+        # Chance put each group on its side, so the floor follows from the noise of one step.
+        floor=SIGNIFICANCE_Z * sd / window**0.5,
+    )
+
+
+def _over_time(
+    experiment: Experiment, design: Design, found: Setting, told: Mapping[str, Any]
+) -> Experiment:
+    before = found.undisturbed[-BASELINE_STEPS:]
+    arms = sorted({arm for point in before for arm in point.arms})
+    history = series.numbers(series.success(found.undisturbed, arms)) if arms else ()
+    values = history[-BASELINE_STEPS:]
+    if len(values) < noise.FEWEST_BASELINE_STEPS:
+        return replace(
+            experiment,
+            because=f"it takes {noise.FEWEST_BASELINE_STEPS} steps without a change to know the "
+            f"noise, and there are {len(values)}",
+        )
+    measured = noise.of_baseline(values, least_sd=judging.least_sd(before, arms))
+    sd = measured.long_run_sd
+    plan = _plan(experiment, design, sd, found)
+    if not plan.feasible or plan.steps is None:
+        return _underpowered(experiment, plan)
+    wanted = max(told.get("window", 0) - experiment.lag, 0)
+    left = None if found.remaining is None else found.remaining - experiment.lag
+    if design is Design.REVERSAL:
+        phase = max(plan.steps, wanted) // 3
+        window = _window(3 * phase, 3 * phase + SPARE_STEPS, left)
+        return _reversal(experiment, window, phase, sd)
+    window = _window(plan.steps - experiment.lag, wanted, left)
+    placebos = placebo.contrasts(history, before=len(values), gap=0, after=window)
+    floor = placebo.floor(placebos) if len(placebos) >= FEWEST_PLACEBOS else None
+    return _opened(experiment, design, window, sd, floor=floor)
+
+
+def _reversal(experiment: Experiment, window: int, phase: int, sd: float) -> Experiment:
+    # Drawn from what nobody can choose: the number of the revision and the step it came at.
+    chance = random.Random(f"{experiment.revision}:{experiment.opened}:{experiment.number}")
+    drawn = layouts.draw(window, phase, chance)
+    experiment = replace(experiment, layout=(drawn.forth, drawn.back), shortest_phase=phase, lag=0)
+    return _opened(experiment, Design.REVERSAL, window, sd, floor=None)
+
+
+def _opened(
+    experiment: Experiment, design: Design, window: int, sd: float, *, floor: float | None
+) -> Experiment:
+    experiment = replace(
+        experiment, judged=True, design=design.value, window=window, noise_sd=sd, noise_floor=floor
+    )
+    se = power.standard_error(judging.declaration(experiment), sd)
+    detectable = power.DETECTABLE_SE * se
+    return replace(experiment, detectable=detectable, margin=power.margin(detectable))
+
+
+def _plan(experiment: Experiment, design: Design, sd: float, found: Setting) -> Plan:
+    return power.plan(
+        design,
+        sd,
+        experiment.effect,
+        remaining=10**6 if found.remaining is None else found.remaining,
+        lag=experiment.lag,
+        baseline=experiment.baseline,
+    )
+
+
+def _underpowered(experiment: Experiment, plan: Plan) -> Experiment:
+    (told,) = plan.findings
+    return replace(experiment, because=f"{told.message} {told.next_step}", detectable=_finite(plan))
+
+
+def _finite(plan: Plan) -> float | None:
+    return plan.detectable if plan.detectable < float("inf") else None
+
+
+def _window(needed: int, wanted: int, remaining: int | None) -> int:
+    window = max(needed, wanted, SHORTEST_WINDOW)
+    return window if remaining is None else min(window, max(remaining, needed))
+
+
+def _difference_sd(found: Setting) -> float:
+    """Return the noise of new minus old of one step, cautiously where little was played yet."""
+    points = found.undisturbed[-BASELINE_STEPS:]
+    arms = sorted({arm for point in points for arm in point.arms})
+    values = series.numbers(series.success(points, arms)) if arms else ()
+    if len(values) >= noise.FEWEST_BASELINE_STEPS:
+        # Half a batch has root two of the noise of the whole, and a difference has that twice.
+        return 2 * noise.of_baseline(values, least_sd=judging.least_sd(points, arms)).sd
+    groups = max(found.groups or _groups(found.points), 2)
+    return noise.difference_sd(0.5, groups / 2, groups / 2)
+
+
+def _groups(points: Sequence[Point]) -> int:
+    episodes = [sum(share.episodes for share in point.arms.values()) for point in points]
+    return max(episodes, default=0)
+
+
+def _effect(told: Mapping[str, Any]) -> float:
+    expected = told.get("expected", {})
+    named = expected.get("metric") in SUCCESS
+    return float(expected["size"]) if named else USUAL_EFFECT
+
+
+def _ease(change: Change) -> Ease:
+    found = [anchors.ease_of(spec, old, new) for spec, old, new in change.moved]
+    return anchors.ease_together([*found, *([Ease.UNKNOWN] if change.moves_worlds else [])])
+
+
+def _proximal(change: Change, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measure that moves first, and where the proposal said that it goes."""
+    known = {spec.proximal for spec, _, _ in change.moved} - {"none", *SUCCESS}
+    expected = told.get("expected", {})
+    if expected.get("metric") in known:
+        return {
+            "proximal": expected["metric"],
+            "direction": 1 if expected["direction"] == "up" else -1,
+        }
+    return {"proximal": min(known)} if known else {}
+
+
+def is_tested(past: History, revision: Revision) -> bool:
+    """Return whether a revision is of a kind whose effect is asked for."""
+    asked = revision.kind not in (RevisionKind.LAUNCH, RevisionKind.REVERT)
+    return asked and change_of(past, revision).matters
