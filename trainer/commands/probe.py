@@ -17,5 +17,5 @@ from trainer.probe.run import probe
 def command(
     request: Annotated[Path, typer.Argument(help="A JSON file that says what to probe.")],
 ) -> None:
-    """Try a candidate world, its user's rules and its knobs; print one line of JSON."""
+    """Try a candidate world, its rules and its knobs; one line of JSON, for the gate."""
     print(probe(requests.read(request)).line())
