@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from skill import lint
 from skill.commands import diagnose, effect, episodes, lesson, propose, restart, status
+from skill.operator import naive, operator
 
 COMMANDS: Mapping[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "status": (status.main, "how a run is: blame first, health, knobs, questions, protection"),
@@ -16,6 +17,8 @@ COMMANDS: Mapping[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "effect": (effect.main, "what became of proposals, the gate's verdicts, what to do next"),
     "restart": (restart.main, "ask that a run be launched again, for a fault nothing else undoes"),
     "lesson": (lesson.main, "search what earlier runs taught, or write a lesson"),
+    "operator": (operator.main, "one tick of the rule-based meta-agent"),
+    "naive": (naive.main, "one tick of the stripped baseline, to compare with"),
     "lint": (lint.main, "check the skill's folder, its links and the lessons"),
 }
 """Name -> what it calls, and a sentence."""

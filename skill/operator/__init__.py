@@ -1,0 +1,1 @@
+"""Operators: meta-agents that are rules; they need no model and no network."""

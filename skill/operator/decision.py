@@ -1,0 +1,155 @@
+"""Decisions: what the operator does about a run now, from its records alone and the same each time.
+
+It holds while anything is open, follows the first symptom, tries its moves in order, and does not
+repeat what was judged or what a lesson speaks against. Nothing here writes or asks anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from skill import standing
+from skill.diagnosis import signals
+from skill.diagnosis.symptoms import Symptom
+from skill.diagnosis.windows import Window
+from skill.experience.lesson import Status
+from skill.experience.pool import Pool
+from skill.operator.playbook import PLAYBOOK, Move, Turn
+from skill.standing import Standing, State
+
+LATELY = 5
+"""Steps over which payments by rule are averaged."""
+
+_SPENT = (State.JUDGED, State.TAKEN_BACK, State.REFUSED)
+
+
+class Act(StrEnum):
+    """What the operator does."""
+
+    HOLD = "hold"
+    """Something is open: change nothing."""
+    LEAVE = "leave"
+    """Nothing is wrong, or nothing that a knob mends."""
+    PROPOSE = "propose"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One move with the values it would make."""
+
+    knob: str
+    old: Any
+    new: Any
+    move: Move
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, and why."""
+
+    act: Act
+    because: str
+    symptom: Symptom | None = None
+    options: tuple[Option, ...] = ()
+    """To be tried in order until the gate lets one pass."""
+
+
+def decide(
+    window: Window,
+    symptoms: Sequence[Symptom],
+    found: Sequence[Standing],
+    pool: Pool,
+    *,
+    resting: frozenset[str],
+) -> Decision:
+    """Return what to do about a run.
+
+    Args:
+        window: The run, as read.
+        symptoms: What the detectors found, the one to follow first first.
+        found: What became of earlier proposals.
+        pool: The lessons of earlier runs.
+        resting: Knobs that were written too lately.
+    """
+    for one in standing.open_ones(found):
+        until = "" if one.window_ends is None else f" until step {one.window_ends}"
+        return Decision(Act.HOLD, f"proposal {one.number} is {one.state.value}{until}")
+    if not symptoms:
+        return Decision(Act.LEAVE, "no symptom: leave it alone")
+    symptom = symptoms[0]
+    play = PLAYBOOK.get(symptom.name)
+    if play is None or not play.moves:
+        why = "the playbook does not know it" if play is None else play.leave
+        return Decision(Act.LEAVE, f"{symptom.name}: {why}", symptom)
+    paid = _paid(window)
+    options: list[Option] = []
+    reasons: list[str] = []
+    for move in play.moves:
+        old = window.knob(move.knob)
+        new = move.value(old, paid)
+        against = _against(move, old, new, found, pool, resting, window)
+        if against:
+            reasons.append(f"{move.knob}: {against}")
+        else:
+            options.append(Option(move.knob, old, new, move))
+    if not options:
+        return Decision(Act.LEAVE, f"{symptom.name}: {'; '.join(reasons)}", symptom)
+    return Decision(Act.PROPOSE, f"{symptom.name}: {symptom.sentence}", symptom, tuple(options))
+
+
+def _against(
+    move: Move,
+    old: Any,
+    new: Any,
+    found: Sequence[Standing],
+    pool: Pool,
+    resting: frozenset[str],
+    window: Window,
+) -> str:
+    """Return what speaks against a move; empty for nothing."""
+    if new == old:
+        return "no room, or not known"
+    if move.knob in resting:
+        return "written lately"
+    for one in found:
+        pair = one.changes.get(move.knob)
+        if pair is None or one.state not in _SPENT:
+            continue
+        helped = one.told is not None and one.told.verdict == "help"
+        if not helped and _same_way(move, pair, (old, new)):
+            return f"proposal {one.number} tried it ({one.state.value})"
+    worlds = {str(record.get("world")) for record in window.episodes[-32:]} | {"any"}
+    for lesson in pool.standing():
+        stands_against = lesson.status is Status.REFUTED or (
+            lesson.effect is not None and lesson.effect < 0
+        )
+        if stands_against and move.knob in lesson.knobs and lesson.world in worlds:
+            return f"lesson {lesson.id} speaks against it"
+    return ""
+
+
+def _same_way(move: Move, tried: tuple[Any, Any], wanted: tuple[Any, Any]) -> bool:
+    if move.turn is Turn.WEAKEN:
+        return tried[1] == wanted[1]
+    numbers = [*tried, *wanted]
+    if not all(isinstance(one, int | float) for one in numbers):
+        return True
+    return (tried[1] > tried[0]) == (wanted[1] > wanted[0])
+
+
+def _paid(window: Window) -> Mapping[str, float]:
+    """Return the mean payment by rule over the newest steps."""
+    lately = window.steps[-LATELY:]
+    rules = {
+        rule
+        for record in lately
+        if isinstance(record.get("reward_by_rule"), dict)
+        for rule in record["reward_by_rule"]
+    }
+    return {
+        rule: signals.mean(signals.values([r["reward_by_rule"] for r in lately], rule)) or 0.0
+        for rule in rules
+    }
