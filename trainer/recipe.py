@@ -117,6 +117,18 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True)
+class PlantedFault:
+    """A fault that comes into force on purpose, to see whether it is noticed and mended."""
+
+    step: int
+    """The first training step under it."""
+    knobs: Mapping[str, Any]
+    """The faulty value of each knob, by path, such as `environment.max_steps`."""
+    reason: str = "a fault planted by the recipe"
+    """What it is, in a sentence; every record of it says so."""
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """One launch of the trainer, complete."""
 
@@ -137,3 +149,5 @@ class RunConfig:
     checkpoint: CheckpointConfig = CheckpointConfig()
     knobs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Starting values of knobs that differ from `knobs/`, by file and name."""
+    plant: Mapping[str, PlantedFault] = field(default_factory=dict)
+    """Faults to plant by name, for demonstrations and studies."""

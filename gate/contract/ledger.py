@@ -67,6 +67,8 @@ class RevisionKind(StrEnum):
     """A proposal that the gate let pass; `Revision.details` holds what it said."""
     REVERT = "revert"
     """An earlier revision taken back; `Revision.details` names it."""
+    PLANTED = "planted"
+    """A fault that the launch declared, to see whether it is noticed and mended."""
 
 
 @dataclass(frozen=True)
