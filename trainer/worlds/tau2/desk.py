@@ -8,8 +8,7 @@ too often, earns nothing. What all that is worth is the verifier's word.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
@@ -21,35 +20,44 @@ from trainer.worlds.tau2.session import Session
 from trainer.worlds.tau2.verdicts import ENDED
 
 MAX_TOOL_ERRORS = 10
-
-
-class Prompt(Protocol):
-    """Writes the rules that the agent reads first."""
-
-    def __call__(self, session: Session, settings: Mapping[str, Any]) -> str:
-        """Return the system prompt of a session."""
-        ...
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What a world decides about its desk."""
-
-    domain: Domain
-    metric: str
-    """Name of the reward among the world's metrics."""
-    prompt: Prompt
+TURN_LIMIT = 50
 
 
 class Desk:
     """One user's dialogue; see `trainer.worlds.seam.Env`."""
 
-    def __init__(self, terms: Terms, task: Task, bases: Bases, settings: Mapping[str, Any]) -> None:
-        self._terms = terms
-        self._settings = settings
+    def __init__(
+        self,
+        domain: Domain,
+        task: Task,
+        bases: Bases,
+        settings: Mapping[str, Any],
+        *,
+        policy: str,
+        metric: str,
+    ) -> None:
+        """Open a desk; nothing is said yet.
+
+        Args:
+            domain: The tools.
+            task: The task to play.
+            bases: Both databases as they are before any episode.
+            settings: What the world was made with; `prompt_style`, `max_steps` and
+                `max_tool_errors` matter here.
+            policy: What the agent may and must do.
+            metric: The world's name of the reward among its metrics.
+        """
+        self._domain = domain
+        self._metric = metric
         self._max_errors = int(settings.get("max_tool_errors", MAX_TOOL_ERRORS))
-        self._session = Session(terms.domain, task, bases)
-        self._system = terms.prompt(self._session, settings)
+        self._session = Session(domain, task, bases)
+        self._system = wording.system(
+            policy,
+            tuple(domain.agent.tools.values()),
+            style=settings.get("prompt_style", wording.FULL),
+            max_steps=int(settings.get("max_steps", TURN_LIMIT)),
+            history=self._session.case.history,
+        )
         self._started = False
 
     def start(self) -> Opening:
@@ -64,7 +72,7 @@ class Desk:
         if not self._started:
             raise RuntimeError("start() comes first")
         match action.choice:
-            case Choice.TOOL if action.name in self._terms.domain.agent.tools:
+            case Choice.TOOL if action.name in self._domain.agent.tools:
                 return self._call(action)
             case Choice.TOOL:
                 return _malformed(f"there is no tool named {action.name[:40]!r}")
@@ -95,7 +103,7 @@ class Desk:
 
     def verdict(self) -> Verdict:
         """Judge the dialogue as it stands."""
-        return verdicts.verdict(self._session, metric=self._terms.metric)
+        return verdicts.verdict(self._session, metric=self._metric)
 
     def _call(self, action: Action) -> StepResult:
         outcome = self._session.call(action.name, action.arguments)

@@ -1,9 +1,9 @@
 """The shelf: where a task's databases and policy lie, read once and shared by all episodes.
 
 A task names the files it needs by their names and the sha256 of their bytes; the folder is the
-built-in one of its world, or the one its provenance says. So a task means the same wherever its
-data lies, and data that has changed since is refused. Nothing is written and nothing downloaded;
-no path leaves the folder.
+built-in one of its world in the checkout, or the one its provenance says. So a task means the same
+wherever its data lies, and data that has changed since is refused. Nothing is written and nothing
+downloaded; no path leaves the folder.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from trainer.worlds.source import SourceError
 from trainer.worlds.tau2.office import Bases
 
 BUILT_IN = "built-in"
+WORLDS = Path(__file__).parents[1]
+"""Where the built-in worlds lie; a run's copy of a world has no data."""
 REAL = "tau2-bench "
 """What the provenance of a real task begins with; its folder follows."""
 
@@ -34,18 +36,17 @@ def named_files(folder: Path, names: Sequence[str]) -> dict[str, str]:
     return {name: hashlib.sha256(_bytes(folder / name)).hexdigest() for name in names}
 
 
-def folder_of(task: Task, built_in: Path) -> Path:
+def folder_of(task: Task) -> Path:
     """Return the folder in which a task's data lies.
 
     Args:
         task: A task with `payload["shelf"]`, the name of its folder among the built-in ones.
-        built_in: The folder of the task's world in the checkout.
 
     Raises:
         SourceError: if the provenance is neither built-in nor a folder.
     """
     if task.provenance == BUILT_IN:
-        return built_in / Path(task.payload["shelf"]).name
+        return WORLDS / Path(task.world).name / Path(task.payload["shelf"]).name
     if task.provenance.startswith(REAL):
         return Path(task.provenance.removeprefix(REAL))
     raise SourceError(
@@ -54,32 +55,31 @@ def folder_of(task: Task, built_in: Path) -> Path:
     )
 
 
-def bases(task: Task, built_in: Path, *, agent: Shape = dict, user: Shape = dict) -> Bases:
+def bases(task: Task, *, agent: Shape = dict, user: Shape = dict) -> Bases:
     """Return the databases of a task, read at most once in a process.
 
     Args:
         task: A task with `payload["agent_db"]` and `payload["user_db"]`, names and digests.
-        built_in: See `folder_of`.
         agent: Shape of the agent's database.
         user: Shape of the user's database.
 
     Raises:
         SourceError: if a file is missing, cannot be read, or is not the one the task was made for.
     """
-    folder = folder_of(task, built_in)
+    folder = folder_of(task)
     return Bases(
         _database(folder, tuple(sorted(task.payload["agent_db"].items())), agent),
         _database(folder, tuple(sorted(task.payload["user_db"].items())), user),
     )
 
 
-def policy(task: Task, built_in: Path) -> tuple[str, ...]:
+def policy(task: Task) -> tuple[str, ...]:
     """Return the texts of `payload["policy"]`, in their order.
 
     Raises:
         SourceError: as `bases` does.
     """
-    folder = folder_of(task, built_in)
+    folder = folder_of(task)
     return tuple(_text(folder, name, digest) for name, digest in task.payload["policy"])
 
 

@@ -14,6 +14,10 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, Union
 
+from trainer.worlds.tau2.values import is_number
+
+MAX_NUMBER = 10**12
+
 _PLAIN: Mapping[Any, Mapping[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -136,10 +140,11 @@ def _without_none(hint: Any) -> Any:
 
 
 def _is_of(value: Any, kind: str) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    # Beyond that, sums are no longer exact, and what is infinite is no amount of anything.
+    number = is_number(value) and abs(value) <= MAX_NUMBER
     return {
         "string": isinstance(value, str),
-        "integer": number and value == int(value) if number else False,
+        "integer": number and value == int(value),
         "number": number,
         "boolean": isinstance(value, bool),
         "null": value is None,

@@ -1,14 +1,17 @@
 """JSON values: copies, comparison by meaning, and differences as a list of pointers.
 
-A number is one number whether it was written `1` or `1.0`; `true` is not a number. Nothing here
-knows what a value stands for.
+A number is one number whether it was written `1` or `1.0`, and whichever way its last bits were
+rounded; `true` is not a number. Nothing here knows what a value stands for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+SLACK = 1e-9
+"""Numbers that differ by less, absolutely or relative to the larger one, are the same."""
 ABSENT: Final = "<absent>"
 """Stands for a value that is not there, as the reference lists of changes write it."""
 
@@ -36,6 +39,11 @@ def same(left: Any, right: Any) -> bool:
     return next(changes(left, right), None) is None
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a JSON value is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def changes(old: Any, new: Any, pointer: str = "") -> Iterator[Change]:
     """Yield every place at which two values differ, in the order of the sorted keys.
 
@@ -54,8 +62,14 @@ def changes(old: Any, new: Any, pointer: str = "") -> Iterator[Change]:
             left = old[index] if index < len(old) else ABSENT
             right = new[index] if index < len(new) else ABSENT
             yield from changes(left, right, f"{pointer}/{index}")
-    elif isinstance(old, bool) is not isinstance(new, bool) or old != new:
+    elif not _is_same_plain(old, new):
         yield Change(pointer, old, new)
+
+
+def _is_same_plain(old: Any, new: Any) -> bool:
+    if is_number(old) and is_number(new):
+        return math.isclose(old, new, rel_tol=SLACK, abs_tol=SLACK)
+    return isinstance(old, bool) is isinstance(new, bool) and old == new
 
 
 def _escaped(key: str) -> str:

@@ -1,0 +1,201 @@
+"""Records of the airline: their form, and the ways to one of them.
+
+Database: `flights` (with what is so on each date), `users` and `reservations`, each by id. A record
+that is not there is refused in words that the caller reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from trainer.worlds.tau2.database import Database
+from trainer.worlds.tau2.toolkit import ToolError
+
+NOW = "2024-05-15T15:00:00"
+"""The moment at which every dialogue takes place."""
+
+Cabin = Literal["business", "economy", "basic_economy"]
+
+FLIGHT = (
+    "flight_number", "origin", "destination", "scheduled_departure_time_est",
+    "scheduled_arrival_time_est", "dates",
+)  # fmt: skip
+USER = (
+    "user_id", "name", "address", "email", "dob", "payment_methods", "saved_passengers",
+    "membership", "reservations",
+)  # fmt: skip
+NAME = ("first_name", "last_name")
+ADDRESS = ("address1", "address2", "city", "country", "state", "zip")
+METHOD = ("source", "id", "brand", "last_four", "amount")
+RESERVATION = (
+    "reservation_id", "user_id", "origin", "destination", "flight_type", "cabin", "flights",
+    "passengers", "payment_history", "created_at", "total_baggages", "nonfree_baggages",
+    "insurance", "status",
+)  # fmt: skip
+SEGMENT = ("flight_number", "origin", "destination", "date", "price")
+PASSENGER = ("first_name", "last_name", "dob")
+PAYMENT = ("payment_id", "amount")
+_TYPES: Mapping[str, Any] = {"amount": int | float}
+
+
+@dataclass(frozen=True)
+class FlightInfo:
+    """A flight on a date."""
+
+    flight_number: str
+    date: str
+
+
+@dataclass(frozen=True)
+class Passenger:
+    """Who flies."""
+
+    first_name: str
+    last_name: str
+    dob: str
+
+
+@dataclass(frozen=True)
+class Payment:
+    """An amount in dollars by a payment method."""
+
+    payment_id: str
+    amount: int
+
+
+def shape(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an airline's database with all fields in one order; ids stand in their records."""
+    return {
+        "flights": dict(content["flights"]),
+        "users": {key: _user(key, record) for key, record in content["users"].items()},
+        "reservations": {
+            key: _reservation(record) for key, record in content["reservations"].items()
+        },
+    }
+
+
+def user(db: Database, user_id: str) -> dict[str, Any]:
+    """Return a user to be read.
+
+    Raises:
+        ToolError: if there is none of that id.
+    """
+    return _found(db.get("users", user_id), f"User {user_id} not found")
+
+
+def reservation(db: Database, reservation_id: str) -> dict[str, Any]:
+    """Return a reservation to be read.
+
+    Raises:
+        ToolError: if there is none of that id.
+    """
+    found = db.get("reservations", reservation_id)
+    return _found(found, f"Reservation {reservation_id} not found")
+
+
+def flight(db: Database, flight_number: str) -> dict[str, Any]:
+    """Return a flight to be read.
+
+    Raises:
+        ToolError: if there is none of that number.
+    """
+    return _found(db.get("flights", flight_number), f"Flight {flight_number} not found")
+
+
+def flight_on(db: Database, flight_number: str, date: str) -> dict[str, Any]:
+    """Return what is so with a flight on a date.
+
+    Raises:
+        ToolError: if it does not fly on that date.
+    """
+    found = flight(db, flight_number)["dates"].get(date)
+    return _found(found, f"Flight {flight_number} not found on date {date}")
+
+
+def segment(
+    db: Database, wanted: Mapping[str, Any], cabin: str, num_passengers: int
+) -> dict[str, Any]:
+    """Return a flight at today's price as a reservation notes it.
+
+    Args:
+        db: The database.
+        wanted: Number and date of the flight.
+        cabin: Cabin class, for the price and the seats.
+        num_passengers: Seats that must be free.
+
+    Raises:
+        ToolError: if the flight is not on sale on that date, or has too few seats.
+    """
+    number, date = wanted["flight_number"], wanted["date"]
+    state = flight_on(db, number, date)
+    if state["status"] != "available":
+        raise ToolError(f"Flight {number} not available on date {date}")
+    if state["available_seats"][cabin] < num_passengers:
+        raise ToolError(f"Not enough seats on flight {number}")
+    found = flight(db, number)
+    values = (number, found["origin"], found["destination"], date, state["prices"][cabin])
+    return dict(zip(SEGMENT, values, strict=True))
+
+
+def entries(given: Sequence[Any], fields: Sequence[str]) -> list[dict[str, Any]]:
+    """Return given records with just these fields, each of them text, an amount a number.
+
+    Raises:
+        ToolError: if a record lacks one.
+    """
+    for record in given:
+        missing = [
+            field for field in fields if not isinstance(record.get(field), str | int | float)
+        ]
+        if missing:
+            raise ToolError(
+                f"each entry needs {', '.join(fields)}; {', '.join(missing)} is missing"
+            )
+    return [{field: record[field] for field in fields} for record in given]
+
+
+def _found(record: Any, refusal: str) -> Any:
+    if record is None:
+        raise ToolError(refusal)
+    return record
+
+
+def _user(user_id: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    whole = {
+        # The older benchmark's users do not carry their ids.
+        "user_id": user_id,
+        **record,
+        "name": _pick(record["name"], NAME),
+        "address": _pick(record["address"], ADDRESS),
+        "payment_methods": {
+            key: _method(entry) for key, entry in record["payment_methods"].items()
+        },
+        "saved_passengers": [_pick(entry, PASSENGER) for entry in record["saved_passengers"]],
+    }
+    return _pick(whole, USER)
+
+
+def _method(record: Mapping[str, Any]) -> dict[str, Any]:
+    picked = _pick(record, METHOD)
+    return picked | ({"amount": float(picked["amount"])} if "amount" in picked else {})
+
+
+def _reservation(record: Mapping[str, Any]) -> dict[str, Any]:
+    whole = {
+        "status": None,
+        **record,
+        "flights": [_pick(entry, SEGMENT) for entry in record["flights"]],
+        "passengers": [_pick(entry, PASSENGER) for entry in record["passengers"]],
+        "payment_history": [_pick(entry, PAYMENT) for entry in record["payment_history"]],
+    }
+    return _pick(whole, RESERVATION)
+
+
+def _pick(record: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """Return a record with its fields in the given order; fields that are not there stay out."""
+    unknown = record.keys() - set(fields)
+    if unknown:
+        raise ValueError(f"a record has the fields {sorted(unknown)}; the known ones are {fields}")
+    return {field: record[field] for field in fields if field in record}

@@ -1,0 +1,23 @@
+"""Reads tau2_retail tasks, our own or the retail domain of tau2-bench, into `Task` values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trainer.task import Task
+from trainer.worlds.tau2 import loading
+from trainer.worlds.tau2.loading import Layout
+
+FOLDER = Path(__file__).parent
+LAYOUT = Layout(
+    world="tau2_retail",
+    domain="retail",
+    folder=FOLDER,
+    # The older benchmark keeps its records in three files of the same form.
+    agent_db=(("db.json",), ("db.json.gz",), ("orders.json", "products.json", "users.json")),
+)
+
+
+def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
+    """Return the tasks of a split; see `trainer.worlds.tau2.loading.load`."""
+    return loading.load(LAYOUT, split, source)
