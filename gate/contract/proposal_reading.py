@@ -96,6 +96,10 @@ def read(number: int, content: bytes, *, worlds: Collection[str]) -> Proposal:
     if isinstance(later, int) and later >= number:
         message = f"{name} supersedes proposal {later}, which is not an earlier one."
         findings.append(_flaw(name, "supersedes", message, "Name an earlier proposal, or none."))
+    if "reverts" in document and ("changes" in document or document.get("world")):
+        message = f"{name} takes revision {document['reverts']} back and changes more."
+        step = "Leave changes and world out, or make two proposals."
+        findings.append(_flaw(name, "reverts", message, step))
     if findings:
         raise Refused(_ours(name, findings))
     positions = {
@@ -120,6 +124,7 @@ def read(number: int, content: bytes, *, worlds: Collection[str]) -> Proposal:
         if_inconclusive=Otherwise(values["if_inconclusive"]),
         if_underpowered=Otherwise(values["if_underpowered"]),
         way_back=maps["way_back"] if "way_back" in document else None,
+        reverts=values.get("reverts"),
         supersedes=values.get("supersedes"),
         worlds=_worlds(values["world"]),
         false_verdicts=tuple(FalseVerdict(**one) for one in values["false_verdicts"]),

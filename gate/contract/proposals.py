@@ -95,6 +95,8 @@ class Proposal:
     """`KEEP` or `REFUSE`: what follows when no test that fits could find its effect."""
     way_back: Mapping[str, Any] | None = None
     """Values to go back to by knob path; None for the old ones."""
+    reverts: int | None = None
+    """The revision that it takes back; the rules for taking back apply then."""
     supersedes: int | None = None
     worlds: tuple[str, ...] | None = None
     """The worlds whose files in `candidate/world/` it takes up; empty for all that lie there,
@@ -128,6 +130,8 @@ class Proposal:
         }
         if self.way_back is not None:
             kept["way_back"] = dict(self.way_back)
+        if self.reverts is not None:
+            kept["reverts"] = self.reverts
         if self.supersedes is not None:
             kept["supersedes"] = self.supersedes
         if self.false_verdicts:

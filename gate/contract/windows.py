@@ -49,11 +49,7 @@ def open_at(
         tests: The tests that are open; the window of one counts, not what its proposal asked for.
         extended: Numbers of the tests that go on to their horizon.
     """
-    taken_back = {
-        revision.details["reverts"]
-        for revision in revisions
-        if revision.kind is RevisionKind.REVERT
-    }
+    taken_back = {revision.details.get("reverts") for revision in revisions}
     tested = {test.revision: test for test in tests if test.revision not in taken_back}
     by_test = [
         Window(

@@ -6,22 +6,18 @@ whether or not a trainer is running. Neither writes over an edit that nobody has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 from gate import rules
 from gate.contract import files, knobs, proposals, revisions
 from gate.contract.findings import Finding, Refused, Severity
-from gate.contract.knobs import ABSENT, KnobChange
 from gate.contract.ledger import Author, Revision, RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import history, submission
+from gate.guard import history, submission, way_back
 from gate.guard.history import History
 from gate.guard.inspection import evidence
 from gate.rules.change_set import ChangeSet
-
-EXEMPT_FROM = ("difficulty", "pace")
-"""Rules that are not asked when a change is taken back."""
 
 
 def apply(
@@ -107,98 +103,79 @@ def revert(
         ledger.Damaged: if the run's ledger cannot be trusted.
     """
     with files.run_lock(run.root, purpose=f"gate revert {number}", timeout_s=timeout_s):
-        past = _past(run, worlds, now)
-        current = past.knobs_by_revision[past.newest]
-        wanted = _way_back(past, number)
-        new = knobs.apply(current, wanted)
-        changes = knobs.diff(current, new)
-        world = _world_back(past, number)
-        seen = evidence(run)
-        findings = rules.check(
-            ChangeSet(
-                old=current,
-                new=new,
-                changes=changes,
-                author=Author.UNATTRIBUTED,
-                reason=reason,
-                step=seen.step + 1,
-                last_written=past.since_step(past.newest),
-            ),
-            exempt=EXEMPT_FROM,
-        )
-        if any(finding.severity is Severity.ERROR for finding in findings):
-            raise Refused(findings)
-        return revisions.commit(
+        return take_back(
             run,
-            submission.edited_files(run, changes),
+            _past(run, worlds, now),
+            number,
             author=Author.UNATTRIBUTED,
             reason=reason,
-            kind=RevisionKind.REVERT,
-            changes=changes,
-            step=seen.step + 1,
+            step=evidence(run).step + 1,
             now=now,
-            details={"reverts": number},
-            world=world,
         )
+
+
+def take_back(
+    run: RunPaths,
+    past: History,
+    number: int,
+    *,
+    author: Author,
+    reason: str,
+    step: int,
+    now: float,
+    details: Mapping[str, Any] | None = None,
+) -> Revision:
+    """Take one revision back, whoever wants it; the caller holds the run's lock.
+
+    Args:
+        run: The run.
+        past: Its ledger as it is now.
+        number: The revision's number.
+        author: Who wants it.
+        reason: Why, in a sentence.
+        step: The first training step without it.
+        now: Seconds since 1970.
+        details: What the ledger keeps beside the number.
+
+    Raises:
+        Refused: with every finding; nothing was written.
+    """
+    current = past.knobs_by_revision[past.newest]
+    wanted = way_back.changes(past, number)
+    new = knobs.apply(current, wanted)
+    changes = knobs.diff(current, new)
+    world = way_back.world(past, number)
+    findings = rules.check(
+        ChangeSet(
+            old=current,
+            new=new,
+            changes=changes,
+            author=Author.UNATTRIBUTED,
+            reason=reason,
+            step=step,
+            last_written=past.since_step(past.newest),
+        ),
+        exempt=way_back.EXEMPT_FROM,
+    )
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        raise Refused(findings)
+    return revisions.commit(
+        run,
+        submission.edited_files(run, changes),
+        author=author,
+        reason=reason,
+        kind=RevisionKind.REVERT,
+        changes=changes,
+        step=step,
+        now=now,
+        details={"reverts": number, **(details or {})},
+        world=world,
+    )
 
 
 def _past(run: RunPaths, worlds: Sequence[str], now: float) -> History:
     revisions.recover(run, now=now)
     return history.read(run.ledger, worlds=tuple(worlds))
-
-
-def _way_back(past: History, number: int) -> list[KnobChange]:
-    """Return the changes that take a revision back.
-
-    Raises:
-        Refused: if there is no such revision to take back, or a later one moved its knobs.
-    """
-    found = [one for one in past.revisions if one.number == number and number > 0]
-    back = [one for one in past.revisions if one.details.get("reverts") == number]
-    if not found or back:
-        message = (
-            f"Revision {number} was taken back by revision {back[0].number}."
-            if back
-            else f"There is no revision {number} to take back; they are 1 to {past.newest}."
-        )
-        _refuse("revert.none", message, "See `gate log` for what is in force.")
-    newest = {
-        change.path: (change.new, one.number) for one in past.revisions for change in one.changes
-    }
-    for change in found[0].changes:
-        value, moved_by = newest[change.path]
-        if value != change.new:
-            _refuse(
-                "revert.later",
-                f"{change.path} was moved again by revision {moved_by}, so revision {number} "
-                "cannot be taken back alone.",
-                f"Take revision {moved_by} back first, or set {change.path} by itself.",
-            )
-    named = found[0].details.get("proposal", {}).get("way_back", {})
-    return [
-        KnobChange(change.path, ABSENT, named.get(change.path, change.old))
-        for change in found[0].changes
-    ]
-
-
-def _world_back(past: History, number: int) -> int | None:
-    """Return the folder of worlds that was in force before a revision; None if it moved none.
-
-    Raises:
-        Refused: if a later revision brought other worlds.
-    """
-    moved = {one.number: one.world for one in past.revisions if one.world != past.world(one.base)}
-    if number not in moved:
-        return None
-    latest = max(moved)
-    if moved[latest] != moved[number]:
-        _refuse(
-            "revert.later",
-            f"The worlds were moved again by revision {latest}, so revision {number} cannot be "
-            "taken back alone.",
-            f"Take revision {latest} back first.",
-        )
-    return next(past.world(one.base) for one in past.revisions if one.number == number)
 
 
 def _refuse(rule: str, message: str, next_step: str, *, file: str | None = None) -> NoReturn:

@@ -26,10 +26,11 @@ from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author, EntryKind, Revision, RevisionKind
 from gate.contract.paths import RunPaths
-from gate.contract.proposals import Proposal
-from gate.guard import gathering, history, stale
+from gate.contract.proposals import Otherwise, Proposal
+from gate.guard import gathering, history, opening, stale, way_back
 from gate.guard.history import History
 from gate.guard.looking import Trouble, look
+from gate.guard.opening import Change
 from gate.rules.change_set import ChangeSet, Position
 
 OVERRULABLE = frozenset({"rules.difficulty"})
@@ -54,6 +55,8 @@ class Judged:
     overruled: tuple[Finding, ...] = ()
     """Findings that a person set aside."""
     new: Knobs | None = field(default=None, repr=False)
+    change: Change | None = field(default=None, repr=False)
+    """What would be tested, once it passed; None for what takes a revision back."""
 
     @property
     def passed(self) -> bool:
@@ -101,7 +104,7 @@ def judge(
         else:
             proposal = proposal_reading.read(number, draft, worlds=worlds)
         judged = replace(judged, digest=proposal.digest, proposal=proposal)
-        changes, new = _changes(run, proposal, current, past.revisions, worlds)
+        changes, new = _changes(run, proposal, current, past, worlds)
     except proposal_reading.Unfinished:
         raise
     except Refused as refused:
@@ -129,7 +132,14 @@ def judge(
         windows=past.windows(step),
         known=gathering.gather(run, proposal, last_step=step - 1, worlds=worlds),
     )
-    return replace(judged, findings=rules.check(change_set))
+    exempt = () if proposal.reverts is None else way_back.EXEMPT_FROM
+    judged = replace(judged, findings=rules.check(change_set, exempt=exempt))
+    if not judged.passed or proposal.reverts is not None:
+        return judged
+    change = Change(past.newest, current, new, changes, proposal=proposal.to_json())
+    refuse = proposal.if_underpowered is Otherwise.REFUSE
+    told = opening.doubts(run, past, change, step=step, refuse=refuse)
+    return replace(judged, findings=(*judged.findings, *told), change=change)
 
 
 def bring_into_force(
@@ -159,6 +169,8 @@ def bring_into_force(
             "reason": forced,
             "overruled": [finding.to_json() for finding in judged.overruled],
         }
+    if judged.proposal.reverts is not None:
+        details["reverts"] = judged.proposal.reverts
     made = revisions.commit(
         run,
         edited_files(run, judged.changes),
@@ -255,16 +267,18 @@ def _changes(
     run: RunPaths,
     proposal: Proposal,
     current: Knobs,
-    past: Sequence[Revision],
+    past: History,
     worlds: Sequence[str],
 ) -> tuple[tuple[KnobChange, ...], Knobs]:
     """Return what a proposal changes and the knobs as they would be.
 
     Raises:
         Refused: if it changes nothing, its candidate files are not valid, or they are an old
-            copy that would undo a newer revision.
+            copy that would undo a newer revision; or the revision to take back cannot be.
     """
-    if proposal.changes is None:
+    if proposal.reverts is not None:
+        asked = way_back.changes(past, proposal.reverts)
+    elif proposal.changes is None:
         asked = candidate.changes(run, current, worlds=worlds)
         undone = [
             finding
@@ -272,7 +286,7 @@ def _changes(
             for finding in stale.check(
                 f"{candidate.FOLDER}/{name}.yaml",
                 [change for change in asked if change.path.startswith(f"{name}.")],
-                past,
+                past.revisions,
             )
         ]
         if undone:
