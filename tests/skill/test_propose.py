@@ -119,3 +119,20 @@ def test_words_that_look_like_yaml_stay_words(run: RunPaths) -> None:
     assert dict(found.changes or {}) == {"user.max_reveals": 3}
     hidden = proposing.render(Wish(why="a\u202eb\x1b[2J", author="x", changes={}))
     assert b"a\\\\u202eb\\\\x1b[2J" in hidden
+
+
+@pytest.mark.parametrize(("folder", "passed"), [("none", True), ("travel", False)])
+def test_an_evaluation_that_a_fence_hides_is_left_to_the_trainers_gate(
+    run: RunPaths, folder: str, passed: bool
+) -> None:
+    """A folder that is not there from here stands for one that a fence hides."""
+    recorded = run.launch.read_text("utf-8")
+    name = f"  trainer/worlds/{folder}/evaluation:"
+    kept = [line for line in recorded.splitlines() if not line.startswith(name)]
+    kept.insert(kept.index("protected:") + 1, f"{name} {'0' * 64}")
+    run.launch.write_text("\n".join(kept), "utf-8")
+    wish = Wish("users repeat", "claude", {"user.max_reveals": 3}, steps=(3,))
+    found = proposing.check(run, proposing.render(wish))
+    assert found.passed is passed
+    (told,) = (one for one in found.findings if one["path"].endswith("/evaluation"))
+    assert (told["rule"], told["severity"]) == ("rules.protected", "warning" if passed else "error")
