@@ -44,7 +44,9 @@ class EditedKnobs(LiveKnobs):
         self._paths = run.paths
         self._edits = edits
 
-    def reconcile(self, step: int, *, success_history: Sequence[float], now: float) -> KnobStatus:
+    def reconcile(
+        self, step: int, *, success_history: Sequence[float | None], now: float
+    ) -> KnobStatus:
         """Save what the step's edit says, then look."""
         for name, values in self._edits.get(str(step), {}).items():
             if isinstance(values, str):

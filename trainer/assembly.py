@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -31,8 +32,10 @@ from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.ppo.weights import put_back, read_tensors
 from trainer.recipe import PolicyConfig, RunConfig, WarmStart
-from trainer.rollout.collect import Scene
+from trainer.rollout.places import Place, Places
+from trainer.rollout.scene import Scene
 from trainer.users import personas, rule_file
+from trainer.users.absent import AbsentUser
 from trainer.users.chat import ChatFailure, ChatModel
 from trainer.users.endpoint import EndpointModel
 from trainer.users.llm import LLMUser
@@ -173,26 +176,63 @@ def make_sampler(config: RunConfig, policy: Policy, learner_version: int) -> Sam
     return sampler
 
 
-def make_users(config: RunConfig, world_root: Path) -> tuple[Mapping[Voice, UserEngine], Voice]:
-    """Return the user engines by voice, and the voice beside the symbolic one.
+def make_users(
+    config: RunConfig, world_root: Path, chat: Callable[[], ChatModel]
+) -> Mapping[Voice, UserEngine]:
+    """Return the user engines by voice.
 
     Args:
         config: The recipe.
         world_root: Folder of the worlds of one revision; each holds `user.yaml`.
+        chat: Returns the model behind a user that is one.
+
+    Raises:
+        rule_file.RuleFileError: if a world's rules cannot be used.
+        personas.PersonaError: if a world's personas cannot be used.
     """
     rules = {world: rule_file.load(world_root / world / "user.yaml") for world in config.worlds}
     symbolic = SymbolicUser(rules)
     engines: dict[Voice, UserEngine] = {Voice.SYMBOLIC: symbolic}
     if config.users.other == "noisy":
         engines[Voice.NOISY] = NoisyUser(symbolic, config.users.noise)
-        return engines, Voice.NOISY
+        return engines
     prose = {
         world: personas.read_personas(world_root / world / "personas") for world in config.worlds
     }
-    engines[Voice.LLM] = LLMUser(
-        _chat_model(config), rules, prose, max_tokens=config.users.endpoint.max_tokens
-    )
-    return engines, Voice.LLM
+    engines[Voice.LLM] = LLMUser(chat(), rules, prose, max_tokens=config.users.endpoint.max_tokens)
+    return engines
+
+
+def make_places(config: RunConfig, folder_of: Callable[[int], Path]) -> Places:
+    """Return the worlds and users of a run by revision; its owner ends them.
+
+    A revision whose users cannot be used opens all the same: its episodes tell.
+
+    Args:
+        config: The recipe.
+        folder_of: Returns the folder with all worlds of one revision.
+    """
+    # One model plays the users of all revisions: what differs between them are words.
+    chat = cache(lambda: _chat_model(config))
+
+    def open_at(revision: int) -> Place:
+        root = folder_of(revision)
+        try:
+            users = make_users(config, root, chat)
+        except (rule_file.RuleFileError, personas.PersonaError) as error:
+            if revision == 0:
+                raise
+            reason = f"the users of world revision {revision} cannot be used: {error}"
+            voices = (Voice.SYMBOLIC, _other_voice(config))
+            users = {voice: AbsentUser(voice, reason) for voice in voices}
+        worlds = make_worlds(config, root)
+        return Place(worlds, users, end=worlds.shutdown, unfenced=worlds.unfenced)
+
+    return Places(open_at)
+
+
+def _other_voice(config: RunConfig) -> Voice:
+    return Voice.NOISY if config.users.other == "noisy" else Voice.LLM
 
 
 def _chat_model(config: RunConfig) -> ChatModel:
@@ -212,22 +252,14 @@ def _chat_model(config: RunConfig) -> ChatModel:
 
 
 def make_scene(
-    config: RunConfig,
-    policy: Policy,
-    sampler: Sampler,
-    worlds: WorldHost,
-    world_root: Path,
-    *,
-    greedy: bool = False,
+    config: RunConfig, policy: Policy, sampler: Sampler, places: Places, *, greedy: bool = False
 ) -> Scene:
     """Return everyone who takes part in a rollout."""
-    engines, other = make_users(config, world_root)
     return Scene(
         sampler=sampler,
         chat=policy.chat,
-        worlds=worlds,
-        users=engines,
-        other_voice=other,
+        places=places,
+        other_voice=_other_voice(config),
         config=config.rollout,
         prompt_styles={world: setting.prompt_style for world, setting in config.worlds.items()},
         temperature=config.learner.temperature,

@@ -41,8 +41,9 @@ class Snapshot:
     step: int = 0
     revision: int = 0
     cursor: TaskCursor = TaskCursor()
-    success_history: tuple[float, ...] = ()
-    """Mean success of the newest steps, oldest first; what the difficulty rule looks at."""
+    anchor_success: tuple[float | None, ...] = ()
+    """Mean success of the anchors of the newest steps, oldest first, None where a step had none;
+    what the difficulty rule looks at."""
     faults_in_a_row: int = 0
     """Quarantined episodes up to the newest one, without a break."""
 
@@ -52,7 +53,7 @@ class Snapshot:
             "step": self.step,
             "revision": self.revision,
             "cursor": dict(self.cursor.drawn),
-            "success_history": list(self.success_history),
+            "anchor_success": list(self.anchor_success),
             "faults_in_a_row": self.faults_in_a_row,
         }
 
@@ -78,7 +79,9 @@ def snapshot_from_json(values: Mapping[str, Any]) -> Snapshot:
         step=int(values["step"]),
         revision=int(values["revision"]),
         cursor=TaskCursor({str(key): int(count) for key, count in values["cursor"].items()}),
-        success_history=tuple(float(value) for value in values["success_history"]),
+        anchor_success=tuple(
+            None if value is None else float(value) for value in values.get("anchor_success", ())
+        ),
         faults_in_a_row=int(values.get("faults_in_a_row", 0)),
     )
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from gate.contract.sides import Side
+
 
 class Speaker(StrEnum):
     """Who wrote a turn."""
@@ -151,6 +153,10 @@ class Episode:
     """The world's own numbers, such as `travel_choice`."""
     error: str | None = None
     """What broke, when something did."""
+    side: Side = Side.IN_FORCE
+    """Which values it was played under."""
+    pinned_success: float | None = None
+    """The verdict of revision 0's verifier in [0, 1]; None where it could not be had."""
 
     @property
     def num_agent_turns(self) -> int:

@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 
 from gate.contract import files, knobs
 from gate.contract.knobs import Knobs
+from gate.contract.sides import Side
+from gate.guard import Condition
 from trainer import runlog, seeds
 from trainer.episode import Episode, Outcome
 from trainer.errors import Unusable
-from trainer.rollout.collect import Rollout, Scene, collect
+from trainer.rollout.collect import Rollout, collect
+from trainer.rollout.scene import Scene
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
 from trainer.trials import Reliability, reliability
@@ -136,7 +139,9 @@ def play(tasks: Sequence[Task], scene: Scene, *, num_trials: int) -> list[Episod
     played: list[Episode] = []
     for first in range(0, len(dealt), BATCH):
         rollout: Rollout = collect(
-            dealt[first : first + BATCH], scene, knobs=pinned, revision=0, seed=EVALUATION_SEED
+            dealt[first : first + BATCH],
+            scene,
+            conditions={Side.IN_FORCE: Condition(pinned, revision=0, world_revision=0)},
         )
         played += rollout.episodes
     return played

@@ -7,16 +7,18 @@ file system only end an idle wait early: what counts is what `reconcile` finds i
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 from gate.contract.knobs import Knobs
 from gate.contract.paths import RunPaths
-from gate.guard import Guard, KnobStatus
+from gate.guard import Condition, Guard, KnobStatus, OpenTest
 
 # Reading a file is an event too; only these can have changed what it says.
 _CHANGES = frozenset({"created", "modified", "moved", "deleted"})
@@ -53,23 +55,47 @@ class LiveKnobs:
         """
         return self._guard.status.since_step.get(path, 0)
 
-    def reconcile(self, step: int, *, success_history: Sequence[float], now: float) -> KnobStatus:
-        """Return the knobs of the step about to begin, the files on disk taken into account.
-
-        Args:
-            step: Number of the step, from 1.
-            success_history: Mean success of the last steps, oldest first.
-            now: Seconds since 1970.
-        """
-        return self._guard.reconcile(step, success_history=success_history, now=now)
-
-    def replay(self, revision: int) -> KnobStatus:
-        """Return the knobs of a recorded revision, for a step that is run again.
+    def condition(self, revision: int) -> Condition:
+        """Return everything that an episode of one revision of the run is played under.
 
         Raises:
             ValueError: if the run has no such revision.
         """
-        return self._guard.return_to(revision)
+        return self._guard.condition(revision)
+
+    def reconcile(
+        self, step: int, *, success_history: Sequence[float | None], now: float
+    ) -> KnobStatus:
+        """Return the knobs of the step about to begin, the files on disk taken into account.
+
+        Args:
+            step: Number of the step, from 1.
+            success_history: Mean success of the anchors of the last steps, oldest first; None
+                where a step had none.
+            now: Seconds since 1970.
+        """
+        return self._guard.reconcile(step, success_history=success_history, now=now)
+
+    def replay(self, logged: Mapping[str, Any]) -> KnobStatus:
+        """Return what was in force in a recorded step, for a step that is run again.
+
+        Args:
+            logged: The step's record.
+
+        Raises:
+            ValueError: if the run has no such revision.
+        """
+        status = self._guard.return_to(int(logged["revision"]))
+        old = logged.get("old_revision")
+        if old is None:
+            return status
+        test = OpenTest(
+            number=int(logged["test"]),
+            old=self.condition(int(old)),
+            new=self.condition(status.revision),
+            new_share=float(logged["new_share"]),
+        )
+        return replace(status, test=test)
 
     @contextmanager
     def watch(self) -> Generator[Watch]:

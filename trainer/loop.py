@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -17,22 +17,25 @@ from gate.contract import files
 from gate.contract.knobs import Knobs
 from gate.contract.paths import RunPaths
 from gate.contract.records import StepRecord
-from gate.guard import KnobStatus
-from trainer import checkpoint, runlog
+from gate.contract.sides import Side
+from gate.guard import Condition, KnobStatus
+from trainer import checkpoint, runlog, telling
 from trainer.checkpoint import Snapshot
 from trainer.episode import Episode, Outcome
 from trainer.live import LiveKnobs
 from trainer.ppo.learner import Learner, LearnSettings, UpdateStats
 from trainer.recipe import RunConfig
-from trainer.rollout.collect import Rollout, Scene, collect
-from trainer.rollout.schedule import Assignment, deal
+from trainer.rollout import sides
+from trainer.rollout.collect import Rollout, collect
+from trainer.rollout.scene import Scene
+from trainer.rollout.schedule import Assignment, TaskCursor, deal
 from trainer.runlog import RunLog
+from trainer.summary import step_record
 from trainer.task import Task
+from trainer.telling import Told
 
-HISTORY_STEPS = 20
-"""Steps of success that the difficulty rule looks back on."""
-CONSTANT_STEPS = 10
-"""Steps with one single reward value after which the run says so."""
+HISTORY_STEPS = 120
+"""Steps whose anchors the difficulty rule may look back on: it wants twenty that had any."""
 DISK_RETRY_S = 1.0
 
 Result = TypeVar("Result")
@@ -86,9 +89,15 @@ class Run:
 
 def train(run: Run) -> Ending:
     """Train until the last step; every way out leaves a checkpoint or the last good one."""
+    limit = None
     while not run.stop_asked():
         # The end is a knob too: the files are looked at before it is believed.
         status = reconcile(run, run.snapshot.step + 1)
+        # Another revision may have taken back what broke everything.
+        if limit is not None and status.revision == run.snapshot.revision:
+            save(run)
+            reason = telling.too_many_faults(run.snapshot.faults_in_a_row, limit)
+            return close(run, Ending.FAILED, reason)
         if run.snapshot.step >= run.total_steps:
             break
         try:
@@ -96,10 +105,8 @@ def train(run: Run) -> Ending:
         except FloatingPointError as error:
             event(run, "update_failed", run.snapshot.step + 1, reason=str(error))
             return close(run, Ending.FAILED, str(error))
-        limit = status.knobs.get("environment.max_consecutive_faults")
-        if run.snapshot.faults_in_a_row >= limit:
-            save(run)
-            return close(run, Ending.FAILED, _too_many_faults(run, limit))
+        allowed = int(status.knobs.get("environment.max_consecutive_faults"))
+        limit = allowed if run.snapshot.faults_in_a_row >= allowed else None
         if run.snapshot.step % run.config.checkpoint.every == 0:
             save(run)
     save(run)
@@ -110,35 +117,41 @@ def train(run: Run) -> Ending:
 def train_step(run: Run, status: KnobStatus) -> Snapshot:
     """One step of PPO under the knobs in force; returns the state after it."""
     began, before, step = run.clock(), run.snapshot, run.snapshot.step + 1
-    assignments, cursor = deal_step(run, step, status.knobs)
+    playing = sides.conditions(status, anchor=run.live.condition(0))
+    assignments, cursor = deal_step(run, step, status, playing)
     tell(run, stage="rollout")
-    rollout = collect(
-        assignments,
-        run.scene,
-        knobs=status.knobs,
-        revision=status.revision,
-        seed=run.config.seed,
-    )
+    # A new revision of the worlds means new workers, here and nowhere else.
+    run.scene.places.keep({condition.world_revision for condition in playing.values()})
+    rollout = collect(assignments, run.scene, conditions=playing)
     tell(run, stage="learn")
+    spoke = run.learner.policy_version
     stats = improve(run, rollout, status.knobs)
     run.scene.sampler.sync(run.learner.policy_version)
-    record = _record(run, step, status, rollout, stats, run.clock() - began)
+    record = step_record(
+        step,
+        status,
+        rollout,
+        stats,
+        conditions=playing,
+        policy_version=spoke,
+        params_digest=run.learner.fingerprint(),
+        step_s=run.clock() - began,
+        now=run.now(),
+    )
     write(run, record, rollout, assignments, status)
-    history = before.success_history
-    if record.success is not None:
-        history = (*history, record.success)[-HISTORY_STEPS:]
+    anchors = (*before.anchor_success, record.anchor_success)[-HISTORY_STEPS:]
     faults = count_faults(before.faults_in_a_row, rollout.episodes)
-    return Snapshot(step, status.revision, cursor, history, faults)
+    return Snapshot(step, status.revision, cursor, anchors, faults)
 
 
 def reconcile(run: Run, step: int) -> KnobStatus:
-    """Return the knobs of this step: those on file for a replayed step, else those on disk."""
+    """Return what is in force in a step: as recorded if it is replayed, else as on disk."""
     logged = run.log.logged(step)
     if logged is not None:
-        status = run.live.replay(int(logged["revision"]))
+        status = run.live.replay(logged)
     else:
         status = run.live.reconcile(
-            step, success_history=run.snapshot.success_history, now=run.now()
+            step, success_history=run.snapshot.anchor_success, now=run.now()
         )
     tell(
         run,
@@ -147,29 +160,35 @@ def reconcile(run: Run, step: int) -> KnobStatus:
         step=max(run.snapshot.step, run.log.last_step),
         reason=None,
         total_steps=run.total_steps,
-        revision=status.revision,
-        refused=[finding.to_json() for finding in status.refused],
-        warnings=[finding.to_json() for finding in (*status.warnings, *status.waiting)],
-        in_force_since=dict(status.since_step),
+        **telling.in_force(status),
     )
     if logged is None:
-        _tell_knobs(run, step, status)
+        was = (run.log.logged(step - 1) or {}).get("world_revision", 0)
+        append(run, step, telling.changes(status, run.last_status, was))
     run.last_status = status
     return status
 
 
-def deal_step(run: Run, step: int, knobs: Knobs) -> tuple[tuple[Assignment, ...], Any]:
-    """Return the episodes of a step, drawn by the mix in force."""
-    mix = dict(knobs.get("environment.task_mix") or {})
-    if not any(mix.values()):
-        mix = {world: setting.weight for world, setting in run.config.worlds.items()}
+def deal_step(
+    run: Run, step: int, status: KnobStatus, playing: Mapping[Side, Condition]
+) -> tuple[tuple[Assignment, ...], TaskCursor]:
+    """Return the episodes of a step, each group on a side and by the mix of that side."""
+    rollout = run.config.rollout
+    drawn = sides.draw(
+        rollout.dialogues_per_step // rollout.group_size,
+        step=step,
+        seed=run.config.seed,
+        anchor_share=rollout.anchor_share,
+        new_share=status.test.new_share if status.test else None,
+    )
+    usual = {world: setting.weight for world, setting in run.config.worlds.items()}
     return deal(
         run.tasks,
         run.snapshot.cursor,
         step=step,
-        num_dialogues=run.config.rollout.dialogues_per_step,
-        group_size=run.config.rollout.group_size,
-        mix=mix,
+        group_size=rollout.group_size,
+        sides=drawn,
+        mixes=sides.mixes(playing, usual),
         seed=run.config.seed,
     )
 
@@ -206,10 +225,12 @@ def write(
     different = with_room(run, lambda: run.log.step(record, episodes))
     if different:
         event(run, "resume_difference", record.step, fields=different, winner="replay")
+    health = telling.health(record, run.log.rewards(telling.CONSTANT_STEPS, upto=record.step))
     if not replayed:
-        _tell_episodes(run, record, rollout)
+        append(run, record.step, telling.episodes(record, rollout))
+        append(run, record.step, telling.constant_reward(record, health))
     newest = max(record.step, run.log.last_step)
-    tell(run, stage="recorded", step=newest, health=_health(run, record, told=replayed))
+    tell(run, stage="recorded", step=newest, health=health)
     run.watcher(record, status)
 
 
@@ -238,6 +259,12 @@ def save(run: Run) -> None:
 def event(run: Run, kind: str, step: int, **detail: Any) -> None:
     """Append an event; on a full disk, when there is room."""
     with_room(run, lambda: run.log.event(kind, step, **detail))
+
+
+def append(run: Run, step: int, told: Iterable[Told]) -> None:
+    """Append the events of a step."""
+    for one in told:
+        event(run, one.kind, step, **one.detail)
 
 
 def tell(run: Run, **fields: Any) -> None:
@@ -277,84 +304,3 @@ def close(run: Run, ending: Ending, reason: str | None = None) -> Ending:
     event(run, "run_finished", run.snapshot.step, ending=ending.value, reason=reason)
     tell(run, phase=ending.value, stage="done", reason=reason)
     return ending
-
-
-def _record(
-    run: Run,
-    step: int,
-    status: KnobStatus,
-    rollout: Rollout,
-    stats: UpdateStats | None,
-    step_s: float,
-) -> StepRecord:
-    spent = rollout.timings
-    return StepRecord(
-        step=step,
-        revision=status.revision,
-        knobs_digest=status.knobs.digest,
-        policy_version=run.learner.policy_version - (1 if stats else 0),
-        **runlog.summarise(rollout),
-        learner=dict(stats.metrics) if stats else {},
-        updated=stats is not None,
-        params_digest=run.learner.fingerprint(),
-        rollout_s=round(sum(spent.values()), 4),
-        sample_s=round(spent.get("sample", 0.0), 4),
-        world_s=round(spent.get("world", 0.0), 4),
-        user_s=round(spent.get("user", 0.0), 4),
-        score_s=round(stats.score_s, 4) if stats else 0.0,
-        learn_s=round(stats.learn_s, 4) if stats else 0.0,
-        step_s=round(step_s, 4),
-        time=round(run.now(), 3),
-    )
-
-
-def _tell_knobs(run: Run, step: int, status: KnobStatus) -> None:
-    if status.changed:
-        changes = [change.to_json() for change in status.changed]
-        event(run, "knob_adopted", step, revision=status.revision, changes=changes)
-    if status.refused and (run.last_status is None or run.last_status.refused != status.refused):
-        refusals = [finding.to_json() for finding in status.refused]
-        event(run, "knob_refused", step, revision=status.revision, findings=refusals)
-    for outcome in status.proposals:
-        kind = "proposal_refused" if outcome.revision is None else "proposal_adopted"
-        event(run, kind, step, outcome=outcome.to_json())
-
-
-def _tell_episodes(run: Run, record: StepRecord, rollout: Rollout) -> None:
-    for episode in rollout.episodes:
-        if episode.stop.outcome is not Outcome.FINISHED:
-            event(
-                run,
-                episode.stop.outcome.value,
-                record.step,
-                episode=episode.id,
-                stop=episode.stop.value,
-                error=episode.error,
-            )
-    if not record.updated:
-        event(run, "no_update", record.step, stop_reasons=dict(record.stop_reasons))
-
-
-def _health(run: Run, record: StepRecord, *, told: bool) -> dict[str, Any]:
-    """Return the numbers that tell trouble; events for them unless they were told before."""
-    recent = [
-        logged["reward"]
-        for step in range(max(record.step - CONSTANT_STEPS, 0) + 1, record.step + 1)
-        if (logged := run.log.logged(step)) is not None
-    ]
-    constant = len(recent) == CONSTANT_STEPS and len(set(recent)) == 1
-    if constant and not told and record.step % CONSTANT_STEPS == 0:
-        event(run, "constant_reward", record.step, value=recent[0], steps=CONSTANT_STEPS)
-    return {
-        "quarantined_share": round(record.quarantined / max(record.started, 1), 4),
-        "constant_reward": constant,
-        "updated": record.updated,
-    }
-
-
-def _too_many_faults(run: Run, limit: int) -> str:
-    return (
-        f"{run.snapshot.faults_in_a_row} episodes in a row were quarantined; "
-        f"environment.max_consecutive_faults is {limit}: see events.jsonl for their reasons, "
-        "mend the world or the user, then resume"
-    )

@@ -97,9 +97,22 @@ def line(record: StepRecord) -> str:
         f"{rate:.0f} tok/s",
         f"{record.step_s:.1f} s",
     ]
+    if record.anchor_success is not None:
+        told.append(f"anchors {record.anchor_success:.2f}")
+    if record.test is not None:
+        told.append(_test(record))
     if record.quarantined or record.dropped:
         told.append(f"quarantined {record.quarantined} dropped {record.dropped}")
     return "  ".join(told)
+
+
+def _test(record: StepRecord) -> str:
+    """Return what an open test showed in a step: its sides, every arm counting equally."""
+    shown = [
+        f"{side} {sum(part['success'] for part in arms.values()) / len(arms):.2f}"
+        for side, arms in sorted(record.sides.items(), reverse=True)
+    ]
+    return " ".join([f"test {record.test}:", *(shown or ["no episode"])])
 
 
 def sparkline(values: Sequence[float], *, width: int = 60) -> str:

@@ -16,9 +16,7 @@ from typing import Any, NamedTuple
 from gate.contract import files, records
 from gate.contract.paths import RunPaths
 from gate.contract.records import EpisodeRecord, EventRecord, StatusRecord, StepRecord
-from trainer import conversation
-from trainer.episode import Episode, Outcome, Turn
-from trainer.rollout.collect import Rollout
+from trainer.episode import Episode, Turn
 from trainer.rollout.schedule import Assignment
 
 REMEMBERED_STEPS = 16
@@ -75,6 +73,11 @@ class RunLog:
     def logged(self, step: int) -> Mapping[str, Any] | None:
         """Return the record of a step that is on file; of steps long past it knows none."""
         return self._logged.get(step)
+
+    def rewards(self, steps: int, *, upto: int) -> list[float | None]:
+        """Return the mean rewards of the last steps up to one, of those still remembered."""
+        numbers = range(max(upto - steps, 0) + 1, upto + 1)
+        return [one["reward"] for number in numbers if (one := self.logged(number)) is not None]
 
     def clear_leftovers(self) -> None:
         """Remove temporary files of a process that was killed while it wrote a whole file."""
@@ -184,6 +187,8 @@ def episode_values(episode: Episode) -> dict[str, Any]:
         "metrics": dict(episode.metrics),
         "turns": [_turn(turn) for turn in episode.turns],
         "error": episode.error,
+        "side": episode.side.value,
+        "pinned_success": episode.pinned_success,
     }
 
 
@@ -202,76 +207,3 @@ def _turn(turn: Turn) -> dict[str, Any]:
     if turn.private:
         told["private"] = dict(turn.private)
     return told
-
-
-def summarise(rollout: Rollout) -> dict[str, Any]:
-    """Return the fields of a step's record that tell about its episodes."""
-    episodes = rollout.episodes
-    finished = [one for one in episodes if one.stop.outcome is Outcome.FINISHED]
-    outcomes = [one.stop.outcome for one in episodes]
-    by_arm = _group([(one.arm.value, one) for one in finished])
-    by_world = _group([(one.world, one) for one in finished])
-    task = [_paid(one, "task") for one in finished]
-    total = [one.total_reward for one in finished]
-    revealed = [float(sum(len(turn.revealed) for turn in one.turns)) for one in finished]
-    replies = [len(turn.text) for one in episodes for turn in one.turns if turn.voice is not None]
-    return {
-        "started": len(episodes),
-        "finished": len(finished),
-        "quarantined": outcomes.count(Outcome.QUARANTINED),
-        "dropped": outcomes.count(Outcome.DROPPED),
-        "stop_reasons": _count([one.stop.value for one in episodes]),
-        "success": _mean([one.success for one in finished if one.success is not None]),
-        "success_by_arm": {arm: _success(group) for arm, group in by_arm.items()},
-        "episodes_by_arm": {arm: len(group) for arm, group in by_arm.items()},
-        "success_by_world": {world: _success(group) for world, group in by_world.items()},
-        "reward": _mean(total),
-        "task_reward": _mean(task),
-        "shaping_reward": _mean([whole - part for whole, part in zip(total, task, strict=True)]),
-        "reward_by_rule": _by_rule(finished),
-        "episodes_by_world": {world: len(group) for world, group in by_world.items()},
-        "metrics": _metrics(finished),
-        "conversation": conversation.measure(finished),
-        "agent_turns": _mean([float(one.num_agent_turns) for one in finished]),
-        "facts_revealed": _mean(revealed),
-        "max_reply_chars": max(replies, default=0),
-        "action_tokens": sum(written for _, written in rollout.num_tokens.values()),
-        "total_tokens": sum(length for length, _ in rollout.num_tokens.values()),
-    }
-
-
-def _paid(episode: Episode, rule: str) -> float:
-    return sum(event.value for event in episode.rewards if event.rule == rule)
-
-
-def _by_rule(episodes: Sequence[Episode]) -> dict[str, float]:
-    rules = sorted({event.rule for one in episodes for event in one.rewards})
-    means = {rule: _mean([_paid(one, rule) for one in episodes]) for rule in rules}
-    return {rule: mean for rule, mean in means.items() if mean is not None}
-
-
-def _metrics(episodes: Sequence[Episode]) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for episode in episodes:
-        for name, value in episode.metrics.items():
-            values.setdefault(f"{episode.world}.{name}", []).append(value)
-    return {name: round(sum(all_) / len(all_), 9) for name, all_ in sorted(values.items())}
-
-
-def _success(episodes: Sequence[Episode]) -> float:
-    return _mean([one.success for one in episodes if one.success is not None]) or 0.0
-
-
-def _group(pairs: Sequence[tuple[str, Episode]]) -> dict[str, list[Episode]]:
-    groups: dict[str, list[Episode]] = {}
-    for label, episode in sorted(pairs, key=lambda pair: pair[0]):
-        groups.setdefault(label, []).append(episode)
-    return groups
-
-
-def _count(labels: Sequence[str]) -> dict[str, int]:
-    return {label: labels.count(label) for label in sorted(set(labels))}
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return round(sum(values) / len(values), 9) if values else None

@@ -134,8 +134,11 @@ def evaluate(
         wanted = pattern or ", ".join(setting.tasks for setting in config.worlds.values())
         raise evaluation.EvaluationError(f"no evaluation task matches {wanted!r}; try --tasks '*'")
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
-    with _pinned_worlds(paths, launched) as root, assembly.make_worlds(config, root) as worlds:
-        scene = assembly.make_scene(config, policy, sampler, worlds, root, greedy=greedy)
+    with (
+        _pinned_worlds(paths, launched) as root,
+        assembly.make_places(config, lambda _: root) as places,
+    ):
+        scene = assembly.make_scene(config, policy, sampler, places, greedy=greedy)
         episodes = evaluation.play(tasks, scene, num_trials=trials)
         world_digest = run_folder.folder_digest(root)
     outcome = evaluation.result(
@@ -217,7 +220,6 @@ def _live_run(
 
     Its worlds end with the block.
     """
-    world_root = paths.world / FIRST_REVISION
     snapshot, directory = start or (Snapshot(), None)
     # The reference stays the policy that the run began with, wherever the run goes on from.
     origin = paths.checkpoint(0) if directory is not None else None
@@ -228,22 +230,23 @@ def _live_run(
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with ExitStack() as stack:
         stack.callback(sampler.close)
-        worlds = stack.enter_context(assembly.make_worlds(config, world_root))
+        places = stack.enter_context(assembly.make_places(config, paths.world_revision))
+        launched = places.at(0)
         for world in config.worlds:
-            fault = worlds.check(world)
+            fault = launched.worlds.check(world)
             if fault is not None:
                 raise launch.LaunchError(f"world {world} cannot be used: {fault.detail}")
         log.status(
             not_protected=[
                 f"world {world} can reach the network: this system grants no fence"
-                for world in worlds.unfenced()
+                for world in launched.unfenced()
             ]
         )
         yield Run(
             config=config,
             paths=paths,
             live=LiveKnobs(paths, worlds=tuple(config.worlds)),
-            scene=assembly.make_scene(config, policy, sampler, worlds, world_root),
+            scene=assembly.make_scene(config, policy, sampler, places),
             learner=learner,
             tasks=launch.load_tasks(config),
             log=log,

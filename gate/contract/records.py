@@ -50,23 +50,27 @@ class StepRecord:
     quarantined: int = told("Episodes that the infrastructure spoiled.", unit="episodes")
     dropped: int = told("Episodes without any token of the policy.", unit="episodes")
     stop_reasons: Mapping[str, int] = told("Episodes by stop reason.", unit="episodes")
-    success: float | None = told("Mean success of finished episodes; null without any.")
+    success: float | None = told(
+        "Mean success of the finished episodes under the values in force: no anchors and, while a "
+        "test splits the batch, no old side. So are all means below that name nothing else. Null "
+        "without any."
+    )
     success_by_arm: Mapping[str, float] = told("Mean success by who played the user.")
-    episodes_by_arm: Mapping[str, int] = told("Finished episodes by arm.", unit="episodes")
+    episodes_by_arm: Mapping[str, int] = told("Those episodes by arm.", unit="episodes")
     success_by_world: Mapping[str, float] = told("Mean success by world.")
-    reward: float | None = told("Mean total reward of finished episodes.")
+    reward: float | None = told("Mean total reward of those episodes.")
     task_reward: float | None = told("Mean reward by the verifier.")
     shaping_reward: float | None = told("Mean reward by shaping rules and floors.")
-    reward_by_rule: Mapping[str, float] = told("Mean reward per finished episode by rule.")
+    reward_by_rule: Mapping[str, float] = told("Mean reward per episode by rule.")
     episodes_by_world: Mapping[str, int] = told(
-        "Finished episodes by world.", unit="episodes", empty=True
+        "Those episodes by world.", unit="episodes", empty=True
     )
     metrics: Mapping[str, float] = told("Means of the worlds' own numbers, as `world.metric`.")
     conversation: Mapping[str, float] = told(
-        "How users and agent talked, over the finished episodes; the measures below.", empty=True
+        "How users and agent talked in those episodes; the measures below.", empty=True
     )
-    agent_turns: float | None = told("Mean agent turns per finished episode.", unit="turns")
-    facts_revealed: float | None = told("Mean facts disclosed per finished episode.", unit="facts")
+    agent_turns: float | None = told("Mean agent turns per episode.", unit="turns")
+    facts_revealed: float | None = told("Mean facts disclosed per episode.", unit="facts")
     max_reply_chars: int = told("Longest reply of a user in the step.", unit="characters")
     action_tokens: int = told("Tokens that the policy wrote.", unit="tokens")
     total_tokens: int = told("Tokens of all dialogues.", unit="tokens")
@@ -77,6 +81,18 @@ class StepRecord:
     world_revision: int = told("The folder `world/NNNN` in force.", default=0)
     old_revision: int | None = told(
         "Revision of the old side, while a test splits the batch; null otherwise.", default=None
+    )
+    test: int | None = told(
+        "Number of the test that splits the batch, `experiments/NNNN.yaml`; null otherwise.",
+        default=None,
+    )
+    new_share: float | None = told(
+        "Share of its groups drawn to the new side; null otherwise.", default=None
+    )
+    by_side: Mapping[str, Mapping[str, int]] = told(
+        "By side that was played: its `revision` and `world_revision`, and the episodes `started` "
+        "and `quarantined` on it.",
+        empty=True,
     )
     pinned_success: float | None = told(
         "Mean success by the verifier of revision 0, over the episodes that `success` counts.",
@@ -142,6 +158,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "knob_refused": "An edit was refused; the values before it stay in force.",
     "proposal_adopted": "A proposal came into force; says its number, revision and changes.",
     "proposal_refused": "A proposal was refused; says its number and why.",
+    "unscored": "Revision 0's verifier had no word on an episode; says which and why.",
     "world_swapped": "Workers of another revision of the worlds play from this step on.",
     "verdict": "A change was judged; says the verdict, why, and what took it back if anything did.",
     "test_opened": "The effect of a change is being tested; says design, window and power.",
@@ -215,6 +232,12 @@ class StatusRecord:
     pid: int = told("Process id of the trainer.", clock=True)
     heartbeat: float = told("When this was written.", unit="seconds since 1970", clock=True)
     reason: str | None = told("Why it failed, or what a paused run waits for.", default=None)
+    world_revision: int = told("The folder `world/NNNN` in force.", default=0)
+    test: Mapping[str, Any] | None = told(
+        "The test that splits the batches: `number`, `old` and `new` revision; null while none "
+        "does.",
+        default=None,
+    )
 
 
 RECORDS: Mapping[str, type] = {

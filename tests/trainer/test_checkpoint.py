@@ -21,7 +21,7 @@ SNAPSHOT = Snapshot(
     step=4,
     revision=2,
     cursor=TaskCursor({"travel": 16}),
-    success_history=(0.25, 0.5),
+    anchor_success=(0.25, None, 0.5),
     faults_in_a_row=3,
 )
 

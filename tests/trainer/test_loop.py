@@ -21,8 +21,8 @@ from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
 from trainer.ppo.learner import LearnSettings, UpdateStats
 from trainer.recipe import CheckpointConfig, RunConfig
-from trainer.rollout.collect import Scene
 from trainer.rollout.config import RolloutConfig
+from trainer.rollout.scene import Scene
 from trainer.runlog import RunLog
 from trainer.task import Task
 from trainer.trajectory import Trajectory
@@ -97,12 +97,12 @@ def run(tmp_path: Path) -> Run:
 
 def make(paths: RunPaths, **other: Any) -> Run:
     paths.episodes.mkdir(exist_ok=True)
-    user = ScriptedUser()
     scene = Scene(
         sampler=ScriptedSampler(AnyScript(), policy_version=0),
         chat=cast.ByteChat(),
-        worlds=AnyHost(),
-        users={Voice.SYMBOLIC: user, Voice.NOISY: ScriptedUser(Voice.NOISY)},
+        places=cast.places(
+            AnyHost(), {Voice.SYMBOLIC: ScriptedUser(), Voice.NOISY: ScriptedUser(Voice.NOISY)}
+        ),
         other_voice=Voice.NOISY,
         config=CONFIG.rollout,
         prompt_styles={},
@@ -239,8 +239,9 @@ def test_a_replay_that_differs_is_told_with_the_fields(run: Run) -> None:
 
 
 def test_a_step_in_which_all_breaks_updates_nothing_and_goes_on(run: Run) -> None:
-    assert isinstance(run.scene.worlds, AnyHost)
-    run.scene.worlds.broken = True
+    host = run.scene.places.at(0).worlds
+    assert isinstance(host, AnyHost)
+    host.broken = True
     live_run.save(run.paths, "environment.max_consecutive_faults", 5)
     assert loop.train(run) is Ending.FAILED
     records = tiny_run.told_steps(run.paths)

@@ -87,15 +87,15 @@ def test_a_replayed_step_has_the_knobs_it_had_and_the_present_comes_after(run: R
         live_run.save(run, "agent.actor_lr", value)
         look(first, step)
     resumed = LiveKnobs(run, worlds=live_run.WORLDS)
-    assert resumed.replay(0).knobs.get("agent.actor_lr") == 1e-6
+    assert resumed.replay({"revision": 0}).knobs.get("agent.actor_lr") == 1e-6
     assert resumed.current.get("agent.actor_lr") == 1e-6
-    assert resumed.replay(1).knobs.get("agent.actor_lr") == 1e-5
+    assert resumed.replay({"revision": 1}).knobs.get("agent.actor_lr") == 1e-5
     live_run.save(run, "agent.actor_lr", 1e-3)
     status = look(resumed, 3)
     assert status.knobs.get("agent.actor_lr") == 1e-3
     assert [(change.old, change.new) for change in status.changed] == [(1e-5, 1e-3)]
     with pytest.raises(ValueError, match="no revision 7"):
-        resumed.replay(7)
+        resumed.replay({"revision": 7})
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import pytest
 from gate.contract import files, records
 from gate.contract.paths import RunPaths
 from gate.contract.records import EpisodeRecord, StepRecord
-from trainer import runlog
+from tests.trainer.rollout import cast
+from trainer import runlog, summary
 from trainer.episode import Episode, RewardEvent, Speaker, StopReason, Turn, Voice
 from trainer.rollout.collect import Rollout
 from trainer.rollout.schedule import Assignment
@@ -29,6 +30,9 @@ def run(run_dir: Path) -> RunPaths:
 
 def log(run: RunPaths, *, after: int = 0) -> RunLog:
     return RunLog(run, now=lambda: 5.0, after=after)
+
+
+CONDITIONS = cast.conditions()
 
 
 def step(number: int, **other: Any) -> StepRecord:
@@ -181,7 +185,7 @@ def test_a_summary_counts_every_episode_and_averages_the_finished() -> None:
         num_tokens={"000001-00": (50, 9), "000001-01": (20, 3), "000001-02": (10, 0)},
         timings={},
     )
-    told = runlog.summarise(rollout)
+    told = summary.summarise(rollout, CONDITIONS)
     assert (told["started"], told["finished"], told["quarantined"], told["dropped"]) == (3, 1, 1, 1)
     assert told["stop_reasons"] == {"no_action": 1, "solved": 1, "world_died": 1}
     assert (told["success"], told["reward"], told["task_reward"]) == (1.0, 1.1, 1.0)
@@ -194,6 +198,6 @@ def test_a_summary_counts_every_episode_and_averages_the_finished() -> None:
 
 def test_a_step_without_a_finished_episode_has_no_means() -> None:
     rollout = Rollout((SPOILT,), (), {SPOILT.id: (20, 3)}, {})
-    told = runlog.summarise(rollout)
+    told = summary.summarise(rollout, CONDITIONS)
     assert (told["success"], told["reward"], told["task_reward"]) == (None, None, None)
     assert (told["success_by_arm"], told["reward_by_rule"]) == ({}, {})

@@ -22,6 +22,7 @@ from trainer import launch, loop, recipe_file, session
 from trainer.bench.figures import Figure, at_most
 from trainer.bench.timing import Account, Spent, Watched, descendants_cpu_s, spend
 from trainer.loop import Run
+from trainer.rollout.places import Place, Places
 
 MODEL = "decode", "score and learn"
 """Stages that are model arithmetic."""
@@ -129,13 +130,16 @@ def _watch(run: Run, account: Account) -> None:
     def watched(inner: Any, rest: str, **stages: str) -> Any:
         return Watched(inner, account, stages, rest)
 
+    def watched_place(place: Place) -> Place:
+        users = {voice: watched(user, "users") for voice, user in place.users.items()}
+        return place._replace(worlds=watched(place.worlds, "worlds"), users=users)
+
     scene = run.scene
     run.scene = replace(
         scene,
         sampler=watched(scene.sampler, "new weights", sample="decode"),
         chat=watched(scene.chat, "words to ids and back"),
-        worlds=watched(scene.worlds, "worlds"),
-        users={voice: watched(user, "users") for voice, user in scene.users.items()},
+        places=Places(lambda revision: watched_place(scene.places.at(revision))),
     )
     run.learner = watched(run.learner, "digest of the weights", step="score and learn")
     run.live = watched(run.live, "knobs")

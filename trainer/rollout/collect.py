@@ -8,61 +8,27 @@ quarantined value with a reason, never a zero and never a crash.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from gate.contract.knobs import Knobs
+from gate.contract.sides import Side
+from gate.guard import Condition
 from trainer import seeds
-from trainer.episode import Episode, Outcome, Speaker, StopReason, Voice
+from trainer.episode import Episode, Speaker, StopReason, Voice
 from trainer.message import Choice, Reply, read_action
-from trainer.policy.sampler import Completion, Finish, Sampler, SampleRequest
+from trainer.policy.sampler import Completion, Finish, SampleRequest
 from trainer.rollout import reward
-from trainer.rollout.config import RolloutConfig
 from trainer.rollout.dialogue import Dialogue, opening_turns, visible_to_user
+from trainer.rollout.judging import judge, rescore
+from trainer.rollout.scene import Performance, Scene
 from trainer.rollout.schedule import Assignment
 from trainer.rollout.stopwatch import Stopwatch
 from trainer.trajectory import Trajectory
 from trainer.users.mixed import draw_voice
-from trainer.users.seam import UserEngine, UserFailure, UserReply, UserRequest
-from trainer.worlds.calls import Act, Call, Fault, Hear, Host, Judge, Result, Start
-from trainer.worlds.seam import Opening, StepResult, Verdict
-
-
-class Chat(Protocol):
-    """What a rollout needs of a chat format (see `trainer.policy.chat.ChatFormat`)."""
-
-    def open(self, system: str, user: str) -> list[int]:
-        """Return the prompt's tokens, the agent's first header included."""
-        ...
-
-    def extend(self, messages: Sequence[tuple[Speaker, str]], *, ended: bool) -> list[int]:
-        """Return what stands between two turns of the agent; `ended` if it sampled its end."""
-        ...
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of sampled tokens, special ones left out."""
-        ...
-
-
-@dataclass(frozen=True)
-class Scene:
-    """Everyone who takes part in a rollout, and its fixed settings."""
-
-    sampler: Sampler
-    chat: Chat
-    worlds: Host
-    users: Mapping[Voice, UserEngine]
-    other_voice: Voice
-    """Who plays the user when the symbolic user is not drawn."""
-    config: RolloutConfig
-    prompt_styles: Mapping[str, str]
-    temperature: float
-    clock: Callable[[], float]
-    """Monotonic seconds."""
-    greedy: bool = False
-    placeholder: str | None = None
-    """Stands in for every message of the masked feedback; None where no credit asks for it."""
+from trainer.users.seam import UserFailure, UserReply, UserRequest
+from trainer.worlds.calls import Act, Call, Fault, Hear, Result, Start
+from trainer.worlds.seam import Opening, StepResult
 
 
 class Rollout(NamedTuple):
@@ -75,57 +41,56 @@ class Rollout(NamedTuple):
     """Per episode: tokens of the dialogue, and those that the policy wrote."""
     timings: Mapping[str, float]
     """Seconds spent with the sampler, the worlds and the users."""
+    unscored: Mapping[str, str] = {}
+    """By episode, why revision 0's verifier had no word on it."""
 
 
 def collect(
-    assignments: Sequence[Assignment], scene: Scene, *, knobs: Knobs, revision: int, seed: int
+    assignments: Sequence[Assignment], scene: Scene, *, conditions: Mapping[Side, Condition]
 ) -> Rollout:
     """Play every assignment to its end.
 
     Args:
         assignments: The episodes of one step.
         scene: Who takes part.
-        knobs: The knobs in force, for the whole rollout.
-        revision: Their revision, noted on every episode.
-        seed: The run's seed, for the draw of who plays the user.
+        conditions: What each side that is dealt plays under, for the whole rollout.
     """
     watch = Stopwatch(scene.clock)
-    limits = knobs.file("environment")
-    step_ends_s = scene.clock() + float(limits["step_deadline_s"])
-    dialogues = [_begin(entry, scene, knobs, revision, seed) for entry in assignments]
+    performance = Performance(scene, conditions)
+    dialogues = [_begin(entry, performance) for entry in assignments]
     try:
         with watch("world"):
-            _open(dialogues, scene, knobs)
+            _open(dialogues, performance)
         while active := [dialogue for dialogue in dialogues if dialogue.stop is None]:
-            _enforce_deadlines(active, scene, knobs, step_ends_s)
-            _take_turn([one for one in active if one.stop is None], scene, knobs, watch)
+            _enforce_deadlines(active, performance, watch)
+            _take_turn([one for one in active if one.stop is None], performance, watch)
         with watch("world"):
-            _judge(dialogues, scene, limits)
+            judge(dialogues, performance)
     finally:
-        keys = [dialogue.key for dialogue in dialogues]
-        scene.worlds.close(keys)
-        scene.sampler.release(keys)
-    return _freeze(dialogues, watch)
+        performance.close(dialogues)
+    with watch("world"):
+        unscored = rescore(dialogues, performance)
+    return _freeze(dialogues, watch, unscored)
 
 
-def _begin(
-    assignment: Assignment, scene: Scene, knobs: Knobs, revision: int, seed: int
-) -> Dialogue:
+def _begin(assignment: Assignment, performance: Performance) -> Dialogue:
     world = assignment.task.world
-    scales = knobs.get("environment.per_world_scale") or {}
-    scheme = reward.scheme(knobs.file("reward", world), scale=float(scales.get(world, 1.0)))
+    condition = performance.conditions[assignment.side]
+    scales = condition.knobs.get("environment.per_world_scale") or {}
     return Dialogue(
         assignment=assignment,
-        arm=_voice(assignment, 0, scene, knobs),
-        revision=revision,
-        policy_version=scene.sampler.policy_version,
-        scheme=scheme,
-        max_steps=int(knobs.get("environment.max_steps", world)),
-        started_s=scene.clock(),
+        arm=_voice(assignment, 0, condition.knobs, performance.scene),
+        revision=condition.revision,
+        policy_version=performance.scene.sampler.policy_version,
+        scheme=reward.scheme(
+            condition.knobs.file("reward", world), scale=float(scales.get(world, 1.0))
+        ),
+        max_steps=int(condition.knobs.get("environment.max_steps", world)),
+        started_s=performance.scene.clock(),
     )
 
 
-def _voice(assignment: Assignment, reply_index: int, scene: Scene, knobs: Knobs) -> Voice:
+def _voice(assignment: Assignment, reply_index: int, knobs: Knobs, scene: Scene) -> Voice:
     settings = knobs.file("user", assignment.task.world)
     per_turn = settings["mix_unit"] == "turn"
     symbolic = draw_voice(
@@ -136,17 +101,16 @@ def _voice(assignment: Assignment, reply_index: int, scene: Scene, knobs: Knobs)
     return Voice.SYMBOLIC if symbolic else scene.other_voice
 
 
-def _open(dialogues: Sequence[Dialogue], scene: Scene, knobs: Knobs) -> None:
+def _open(dialogues: Sequence[Dialogue], performance: Performance) -> None:
+    scene = performance.scene
     for dialogue in dialogues:
-        task = dialogue.assignment.task
-        settings = {
-            "max_steps": dialogue.max_steps,
-            "prompt_style": scene.prompt_styles.get(task.world, "compact"),
-            "tool_deadline_s": _call_deadline_s(knobs, task.world),
-        }
-        world_seed = seeds.derive(dialogue.assignment.seed, "world")
-        scene.worlds.open(dialogue.key, task, settings=settings, seed=world_seed)
-    results = _call(dialogues, {one.key: Start() for one in dialogues}, scene, knobs)
+        performance.place(dialogue).worlds.open(
+            dialogue.key,
+            dialogue.assignment.task,
+            settings=performance.settings(dialogue),
+            seed=seeds.derive(dialogue.assignment.seed, "world"),
+        )
+    results = _call(dialogues, {one.key: Start() for one in dialogues}, performance)
     for dialogue in dialogues:
         opening = results.get(dialogue.key)
         if isinstance(opening, Opening):
@@ -162,19 +126,10 @@ def _open(dialogues: Sequence[Dialogue], scene: Scene, knobs: Knobs) -> None:
 
 
 def _call(
-    dialogues: Sequence[Dialogue], calls: Mapping[str, Call], scene: Scene, knobs: Knobs
+    dialogues: Sequence[Dialogue], calls: Mapping[str, Call], performance: Performance
 ) -> dict[str, Result]:
     """Pass calls to the worlds; a fault ends its dialogue and is left out of the result."""
-    if not calls:
-        return {}
-    by_deadline: dict[float, dict[str, Call]] = {}
-    for dialogue in dialogues:
-        if dialogue.key in calls:
-            deadline_s = _call_deadline_s(knobs, dialogue.assignment.task.world)
-            by_deadline.setdefault(deadline_s, {})[dialogue.key] = calls[dialogue.key]
-    results: dict[str, Result] = {}
-    for deadline_s, batch in by_deadline.items():
-        results |= scene.worlds.call(batch, deadline_s=deadline_s)
+    results = performance.call(dialogues, calls, performance.call_deadline_s)
     for dialogue in dialogues:
         result = results.get(dialogue.key)
         if isinstance(result, Fault):
@@ -183,45 +138,36 @@ def _call(
     return results
 
 
-def _call_deadline_s(knobs: Knobs, world: str) -> float:
-    """Return the seconds that one call into a world may take."""
-    return min(
-        float(knobs.get("environment.tool_deadline_s", world)),
-        float(knobs.get("environment.turn_deadline_s", world)),
-    )
-
-
 def _enforce_deadlines(
-    active: Sequence[Dialogue], scene: Scene, knobs: Knobs, step_ends_s: float
+    active: Sequence[Dialogue], performance: Performance, watch: Stopwatch
 ) -> None:
-    now = scene.clock()
+    now = performance.scene.clock()
     for dialogue in active:
-        world = dialogue.assignment.task.world
-        longest = float(knobs.get("environment.episode_deadline_s", world))
-        if now >= step_ends_s:
+        longest = performance.limit_s(dialogue, "episode_deadline_s")
+        if now - watch.started_s >= performance.limit_s(dialogue, "step_deadline_s"):
             dialogue.end(StopReason.STEP_DEADLINE, "the step's deadline passed")
         elif now - dialogue.started_s >= longest:
             dialogue.end(StopReason.EPISODE_DEADLINE, f"the episode took more than {longest} s")
 
 
-def _take_turn(active: Sequence[Dialogue], scene: Scene, knobs: Knobs, watch: Stopwatch) -> None:
+def _take_turn(active: Sequence[Dialogue], performance: Performance, watch: Stopwatch) -> None:
     """One turn of every open dialogue: the agent speaks, the world acts, the user answers."""
     with watch("sample"):
-        texts = _speak(active, scene)
+        texts = _speak(active, performance.scene)
     with watch("world"):
         spoken = [one for one in active if one.stop is None]
-        said = _act(spoken, texts, scene, knobs)
+        said = _act(spoken, texts, performance)
     with watch("user"):
-        replies = _answer([one for one in spoken if one.key in said], said, scene, knobs)
+        replies = _answer([one for one in spoken if one.key in said], said, performance)
     with watch("world"):
-        _hear(spoken, replies, scene, knobs)
+        _hear(spoken, replies, performance)
     for dialogue in spoken:
-        if dialogue.num_malformed >= scene.config.max_malformed:
+        if dialogue.num_malformed >= performance.scene.config.max_malformed:
             dialogue.end(StopReason.MALFORMED, "too many unreadable actions in a row")
         if dialogue.num_agent_turns >= dialogue.max_steps:
             dialogue.end(StopReason.OUT_OF_STEPS)
         if dialogue.stop is None:
-            _read_back(dialogue, scene)
+            _read_back(dialogue, performance.scene)
 
 
 def _speak(active: Sequence[Dialogue], scene: Scene) -> dict[str, str]:
@@ -266,7 +212,7 @@ def _take_completion(dialogue: Dialogue, completion: Completion) -> bool:
 
 
 def _act(
-    spoken: Sequence[Dialogue], texts: Mapping[str, str], scene: Scene, knobs: Knobs
+    spoken: Sequence[Dialogue], texts: Mapping[str, str], performance: Performance
 ) -> dict[str, str]:
     """Let the worlds carry out the agents' moves; return what is to be said to the users."""
     calls: dict[str, Call] = {}
@@ -276,7 +222,7 @@ def _act(
         dialogue.num_malformed = dialogue.num_malformed + 1 if malformed else 0
         calls[dialogue.key] = Act(action)
     said: dict[str, str] = {}
-    results = _call(spoken, calls, scene, knobs)
+    results = _call(spoken, calls, performance)
     for dialogue in spoken:
         result = results.get(dialogue.key)
         if isinstance(result, StepResult):
@@ -287,17 +233,19 @@ def _act(
 
 
 def _answer(
-    asked: Sequence[Dialogue], said: Mapping[str, str], scene: Scene, knobs: Knobs
+    asked: Sequence[Dialogue], said: Mapping[str, str], performance: Performance
 ) -> dict[str, UserReply]:
     """Ask every user for an answer, each engine once with its whole batch."""
-    batches: dict[Voice, list[Dialogue]] = {}
+    batches: dict[tuple[Voice, int], list[Dialogue]] = {}
     for dialogue in asked:
-        voice = _voice(dialogue.assignment, dialogue.user_state.num_replies, scene, knobs)
-        batches.setdefault(voice, []).append(dialogue)
+        condition, num_replies = performance.condition(dialogue), dialogue.user_state.num_replies
+        voice = _voice(dialogue.assignment, num_replies, condition.knobs, performance.scene)
+        batches.setdefault((voice, condition.world_revision), []).append(dialogue)
     replies: dict[str, UserReply] = {}
-    for voice in sorted(batches):
-        requests = [_request(one, said[one.key], knobs) for one in batches[voice]]
-        for dialogue, reply in zip(batches[voice], scene.users[voice].reply(requests), strict=True):
+    for (voice, revision), batch in sorted(batches.items(), key=lambda entry: entry[0]):
+        engine = performance.scene.places.at(revision).users[voice]
+        requests = [_request(one, said[one.key], performance.knobs(one)) for one in batch]
+        for dialogue, reply in zip(batch, engine.reply(requests), strict=True):
             if isinstance(reply, UserFailure):
                 dialogue.end(StopReason.USER_ERROR, reply.reason)
             else:
@@ -307,26 +255,25 @@ def _answer(
 
 
 def _request(dialogue: Dialogue, message: str, knobs: Knobs) -> UserRequest:
-    task = dialogue.assignment.task
     return UserRequest(
-        task=task,
+        task=dialogue.assignment.task,
         history=visible_to_user(dialogue.turns),
         message=message,
         state=dialogue.user_state,
-        settings=knobs.file("user", task.world),
+        settings=knobs.file("user", dialogue.world),
         seed=seeds.derive(dialogue.assignment.seed, "user"),
     )
 
 
 def _hear(
-    spoken: Sequence[Dialogue], replies: Mapping[str, UserReply], scene: Scene, knobs: Knobs
+    spoken: Sequence[Dialogue], replies: Mapping[str, UserReply], performance: Performance
 ) -> None:
     listeners = [one for one in spoken if one.key in replies]
     calls: dict[str, Call] = {}
     for dialogue in listeners:
         reply = replies[dialogue.key]
         calls[dialogue.key] = Hear(Reply(reply.text, reply.revealed, reply.ends, reply.voice))
-    results = _call(listeners, calls, scene, knobs)
+    results = _call(listeners, calls, performance)
     for dialogue in listeners:
         result = results.get(dialogue.key)
         if isinstance(result, StepResult):
@@ -349,24 +296,9 @@ def _read_back(dialogue: Dialogue, scene: Scene) -> None:
     dialogue.unread = []
 
 
-def _judge(dialogues: Sequence[Dialogue], scene: Scene, limits: Mapping[str, Any]) -> None:
-    ended = [
-        one for one in dialogues if one.stop is not None and one.stop.outcome is Outcome.FINISHED
-    ]
-    if not ended:
-        return
-    calls: dict[str, Call] = {one.key: Judge() for one in ended}
-    verdicts = scene.worlds.call(calls, deadline_s=float(limits["drain_deadline_s"]))
-    for dialogue in ended:
-        verdict = verdicts[dialogue.key]
-        if isinstance(verdict, Verdict):
-            dialogue.judge(verdict)
-        elif isinstance(verdict, Fault):
-            # The verifier failed: the ending is unknown, so the episode is not a failure.
-            dialogue.stop, dialogue.error = verdict.stop, verdict.detail
-
-
-def _freeze(dialogues: Sequence[Dialogue], watch: Stopwatch) -> Rollout:
+def _freeze(
+    dialogues: Sequence[Dialogue], watch: Stopwatch, unscored: Mapping[str, str]
+) -> Rollout:
     episodes = tuple(dialogue.freeze() for dialogue in dialogues)
     pairs = [
         dialogue.trajectory(episode) for dialogue, episode in zip(dialogues, episodes, strict=True)
@@ -378,4 +310,5 @@ def _freeze(dialogues: Sequence[Dialogue], watch: Stopwatch) -> Rollout:
             one.key: (len(one.stream.ids), sum(one.stream.action_mask)) for one in dialogues
         },
         timings=watch.seconds,
+        unscored=unscored,
     )

@@ -18,3 +18,7 @@ class RolloutConfig:
     """Tokens a dialogue may hold; reaching it ends the episode as truncated."""
     max_malformed: int = 3
     """Malformed actions in a row that end an episode."""
+    anchor_share: float = 0.0625
+    """Share of the groups, from 0 to 1, that play under revision 0 of knobs, world and user,
+    whatever is in force. They show what the policy masters where no edit can help; without them no
+    change is proven to help, and nothing gets harder."""

@@ -47,6 +47,13 @@ class Dialogue:
     stop: StopReason | None = None
     error: str | None = None
     verdict: Verdict | None = None
+    pinned_success: float | None = None
+    """The verdict of revision 0's verifier."""
+
+    @property
+    def world(self) -> str:
+        """Name of the world that it is played in."""
+        return self.assignment.task.world
 
     @property
     def key(self) -> str:
@@ -98,7 +105,7 @@ class Dialogue:
             self.user_state = replace(self.user_state, withdrawn=withdrawn)
         self.rewards += pay_turn(
             self.scheme,
-            world=self.assignment.task.world,
+            world=self.world,
             turn=self.turn_index,
             task_reward=result.reward,
             events=result.events,
@@ -125,7 +132,7 @@ class Dialogue:
         return Episode(
             id=self.assignment.episode_id,
             task_id=self.assignment.task.id,
-            world=self.assignment.task.world,
+            world=self.world,
             arm=self.arm,
             turns=tuple(self.turns),
             rewards=tuple(self.rewards) if counted else (),
@@ -135,6 +142,8 @@ class Dialogue:
             success=self.verdict.success if counted and self.verdict else None,
             metrics=dict(self.verdict.metrics) if counted and self.verdict else {},
             error=self.error,
+            side=self.assignment.side,
+            pinned_success=self.pinned_success if counted else None,
         )
 
     def trajectory(self, episode: Episode) -> Trajectory | None:

@@ -1,8 +1,9 @@
-"""The schedule: which tasks a step plays, with which seeds, and who plays the user.
+"""The schedule: which tasks a step plays, with which seeds, on which side.
 
 Tasks of a world come in a seeded order without repetition until all had their turn. The only
-state is how many were drawn from each world; it is part of every checkpoint. This module knows
-nothing about how an episode goes.
+state is how many were drawn from each world; it is part of every checkpoint. Which groups are
+anchors changes neither task nor seed of the others. This module knows nothing about how an
+episode goes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gate.contract.sides import Side
 from trainer import seeds
 from trainer.task import Task
 
@@ -26,6 +28,8 @@ class Assignment:
     """Position among the rollouts of its task in this step."""
     seed: int
     """Where the sampler, the world and the user of this episode get their chance from."""
+    side: Side = Side.IN_FORCE
+    """Which values it plays under; the same for all rollouts of its group."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,9 @@ def deal(
     cursor: TaskCursor,
     *,
     step: int,
-    num_dialogues: int,
     group_size: int,
-    mix: Mapping[str, float],
+    sides: Sequence[Side],
+    mixes: Mapping[Side, Mapping[str, float]],
     seed: int,
 ) -> tuple[tuple[Assignment, ...], TaskCursor]:
     """Return the episodes of one step and the cursor after them.
@@ -51,17 +55,25 @@ def deal(
         tasks: Training tasks by world.
         cursor: State before the step.
         step: Number of the training step.
-        num_dialogues: Episodes to deal, a multiple of `group_size`.
         group_size: Rollouts of each task.
-        mix: Share of each world, at least one of them positive; need not add up to 1.
+        sides: The side of each group; as many groups are dealt.
+        mixes: By side the share of each world, at least one of them positive; need not add up
+            to 1. That of `IN_FORCE` is always there.
         seed: The run's seed.
     """
     drawn = dict(cursor.drawn)
     assignments: list[Assignment] = []
-    for group in range(num_dialogues // group_size):
-        world = _draw_world(mix, seeds.uniform(seed, "world", step, group))
+    for group, side in enumerate(sides):
+        chance = seeds.uniform(seed, "world", step, group)
+        own = Side.IN_FORCE if side is Side.ANCHOR else side
+        world = _draw_world(mixes[own], chance)
         task = _task_at(tasks[world], drawn.get(world, 0), world, seed)
         drawn[world] = drawn.get(world, 0) + 1
+        # An anchor takes the place, and in a world of both mixes the task, of its group: what is
+        # drawn after it is what would have been drawn anyway.
+        if side is Side.ANCHOR and (pinned := _draw_world(mixes[side], chance)) != world:
+            any_task = seeds.derive(seed, "anchor task", step, group) % len(tasks[pinned])
+            task = tasks[pinned][any_task]
         for rollout in range(group_size):
             index = group * group_size + rollout
             assignments.append(
@@ -71,6 +83,7 @@ def deal(
                     group_id=f"{step:06d}-g{group:02d}",
                     rollout_index=rollout,
                     seed=seeds.derive(seed, "episode", step, group, rollout),
+                    side=side,
                 )
             )
     return tuple(assignments), TaskCursor(drawn)

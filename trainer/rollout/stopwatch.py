@@ -16,6 +16,8 @@ class Stopwatch:
             clock: Monotonic seconds.
         """
         self._clock = clock
+        self.started_s = clock()
+        """Reading of the clock at the beginning."""
         self.seconds: dict[str, float] = {}
 
     @contextmanager

@@ -35,7 +35,7 @@ def read_answer(method: str, content: bytes) -> Result:
     """Return the result that one answer carries.
 
     Args:
-        method: The method of `Env` that was asked: `start`, `act`, `hear` or `verdict`.
+        method: What was asked for, one of `trainer.worlds.calls.METHODS`.
         content: The frame, as it came from the world's process.
     """
     try:
@@ -159,6 +159,7 @@ _READERS = {
     "act": _read_step,
     "hear": _read_step,
     "verdict": _read_verdict,
+    "rejudge": _read_verdict,
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from trainer.episode import StopReason
+from trainer.episode import StopReason, Turn
 from trainer.message import Action, Reply
 from trainer.task import Task
 from trainer.worlds.seam import Opening, StepResult, Verdict
@@ -53,10 +53,27 @@ class Judge:
     """`Env.verdict`; answered with a `Verdict`."""
 
 
-METHODS: Mapping[type, str] = {Start: "start", Act: "act", Hear: "hear", Judge: "verdict"}
-"""The method of `Env` that each call stands for."""
+@dataclass(frozen=True)
+class Rejudge:
+    """`verifier.rejudge` on a dialogue that was played elsewhere; answered with a `Verdict`.
 
-Call = Start | Act | Hear | Judge
+    The episode that is asked need not have been started.
+    """
+
+    turns: tuple[Turn, ...]
+    """The whole dialogue; what is private to the user's side does not travel."""
+
+
+METHODS: Mapping[type, str] = {
+    Start: "start",
+    Act: "act",
+    Hear: "hear",
+    Judge: "verdict",
+    Rejudge: "rejudge",
+}
+"""What each call asks for: a method of `Env`, or the verifier's word on a recorded dialogue."""
+
+Call = Start | Act | Hear | Judge | Rejudge
 
 
 @dataclass(frozen=True)

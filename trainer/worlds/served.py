@@ -8,6 +8,7 @@ shares its process; `trainer.worlds.answers` does that on the other side.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,15 +28,17 @@ class ServedEpisode:
     """The `Env` of one episode behind the seam's requests."""
 
     def __init__(self, world: ModuleType, folder: Path) -> None:
-        self._make = world.make
+        self._world = world
         self._folder = folder
+        self._begun: Mapping[str, Any] = {}
         self._env: Any = None
         self._broken: str | None = None
 
     def begin(self, request: Mapping[str, Any]) -> None:
         """Make the world; what it raises is kept as the answer to the first call."""
+        self._begun = request
         try:
-            self._env = self._make(
+            self._env = self._world.make(
                 tasks.from_json(request["task"]),
                 settings=request["settings"],
                 seed=request["seed"],
@@ -45,10 +48,11 @@ class ServedEpisode:
 
     def answer(self, request: Mapping[str, Any]) -> bytes:
         """Carry out one call and return the answer's bytes."""
-        if self._broken is not None:
+        recorded = request["do"] == "rejudge"
+        if self._broken is not None and not recorded:
             return _answer("raised", self._broken)
         try:
-            value = self._perform(request)
+            value = self._rejudge(request) if recorded else self._perform(request)
             return _answer("ok", _plain(value))
         except MemoryError:
             return _OUT_OF_MEMORY
@@ -64,6 +68,12 @@ class ServedEpisode:
         if request["do"] == "hear":
             return self._env.hear(wire.reply_from(request["reply"]))
         return self._env.verdict()
+
+    def _rejudge(self, request: Mapping[str, Any]) -> Any:
+        """Ask the verifier, which needs no `Env`, about a dialogue that was played elsewhere."""
+        verifier = importlib.import_module(f"{self._world.__package__}.verifier")
+        task = tasks.from_json(self._begun["task"])
+        return verifier.rejudge(task, wire.turns_from(request["turns"]), self._begun["settings"])
 
     def _line(self, error: BaseException) -> str:
         return last_line(error, self._folder)[:_MAX_LINE_CHARS]

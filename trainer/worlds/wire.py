@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trainer.episode import Voice
+from trainer.episode import Speaker, Turn, Voice
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
-from trainer.worlds.calls import METHODS, Act, Call, Hear
+from trainer.worlds.calls import METHODS, Act, Call, Hear, Rejudge
 
 MAX_ANSWER_BYTES = 1 << 20
 """Longest frame that a world may send."""
@@ -109,6 +109,18 @@ def call_request(call: Call) -> bytes:
             "ends": reply.ends,
             "voice": reply.voice,
         }
+    elif isinstance(call, Rejudge):
+        content["turns"] = [
+            {
+                "speaker": turn.speaker,
+                "text": turn.text,
+                "agent_turn": turn.agent_turn,
+                "voice": turn.voice,
+                "revealed": list(turn.revealed),
+                "events": list(turn.events),
+            }
+            for turn in call.turns
+        ]
     return json.dumps(content, allow_nan=False).encode()
 
 
@@ -120,6 +132,21 @@ def action_from(record: Mapping[str, Any]) -> Action:
 def reply_from(record: Mapping[str, Any]) -> Reply:
     """Build the reply of a `hear` request."""
     return Reply(record["text"], tuple(record["revealed"]), record["ends"], Voice(record["voice"]))
+
+
+def turns_from(records: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
+    """Build the dialogue of a `rejudge` request."""
+    return tuple(
+        Turn(
+            Speaker(record["speaker"]),
+            record["text"],
+            record["agent_turn"],
+            voice=None if record["voice"] is None else Voice(record["voice"]),
+            revealed=tuple(record["revealed"]),
+            events=tuple(record["events"]),
+        )
+        for record in records
+    )
 
 
 def _read_exactly(line: socket.socket, length: int) -> bytes | None:

@@ -12,15 +12,19 @@ from typing import Any
 
 from gate.contract import knobs
 from gate.contract.knobs import Knobs
-from trainer.episode import Speaker, StopReason, Voice
+from gate.contract.sides import Side
+from gate.guard import Condition
+from trainer.episode import Speaker, StopReason, Turn, Voice
 from trainer.message import Action, Choice
 from trainer.policy.sampler import Completion, Finish, SampleRequest
-from trainer.rollout.collect import Rollout, Scene, collect
+from trainer.rollout.collect import Rollout, collect
 from trainer.rollout.config import RolloutConfig
+from trainer.rollout.places import Place, Places
+from trainer.rollout.scene import Scene
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
 from trainer.users.seam import UserEngine, UserFailure, UserReply, UserRequest, UserState
-from trainer.worlds.calls import Act, Call, Fault, Hear, Host, Judge, Result, Start
+from trainer.worlds.calls import Act, Call, Fault, Hear, Host, Judge, Rejudge, Result, Start
 from trainer.worlds.seam import Opening, StepResult, Verdict
 
 END, SYSTEM, USER, AGENT, TOOL = range(256, 261)
@@ -108,6 +112,9 @@ class ScriptedHost:
     results: Mapping[tuple[str, int], StepResult] = field(default_factory=dict)
     """By episode and move, what the world answers; else it passes words on to the user."""
     verdict: Verdict = field(default_factory=lambda: Verdict(0.5, 0.25, {"moves": 1.0}))
+    pinned_verdict: Verdict = field(default_factory=lambda: Verdict(0.25, 0.0))
+    """On dialogues that were played elsewhere."""
+    rejudged: dict[str, Sequence[Turn]] = field(default_factory=dict)
     moves: dict[str, list[Action]] = field(default_factory=dict)
     heard: dict[str, list[str]] = field(default_factory=dict)
     judged: list[str] = field(default_factory=list)
@@ -149,6 +156,9 @@ class ScriptedHost:
             case Judge():
                 self.judged.append(key)
                 return self.verdict
+            case Rejudge():
+                self.rejudged[key] = call.turns
+                return self.pinned_verdict
 
     def _move(self, key: str, action: Action) -> StepResult:
         number = len(self.moves[key]) - 1
@@ -230,6 +240,16 @@ def values(**overrides: Any) -> Knobs:
     return knobs.from_values(changed, worlds=("travel", "intention"))
 
 
+def conditions(**overrides: Any) -> dict[Side, Condition]:
+    """Return what every dialogue plays under: `values`, as revision 7."""
+    return {Side.IN_FORCE: Condition(values(**overrides), revision=7, world_revision=0)}
+
+
+def places(worlds: Host, users: Mapping[Voice, UserEngine]) -> Places:
+    """Return the same worlds and users at every revision."""
+    return Places(lambda revision: Place(worlds, users))
+
+
 @dataclass
 class Stage:
     """A scene and what belongs to it; `play` runs it once."""
@@ -253,8 +273,7 @@ class Stage:
         scene = Scene(
             sampler=self.sampler,
             chat=ByteChat(),
-            worlds=worlds or self.host,
-            users=engines,
+            places=places(worlds or self.host, engines),
             other_voice=Voice.NOISY,
             config=self.config,
             prompt_styles={},
@@ -264,9 +283,7 @@ class Stage:
         return collect(
             assignments(len(self.sampler.script), world=self.world),
             scene,
-            knobs=values(**overrides),
-            revision=7,
-            seed=1,
+            conditions=conditions(**overrides),
         )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from gate.contract.sides import Side
 from tests.trainer.rollout import cast
 from trainer.rollout import schedule
-from trainer.rollout.collect import Rollout, Scene, collect
+from trainer.rollout.collect import Rollout, collect
 from trainer.rollout.config import RolloutConfig
+from trainer.rollout.scene import Scene
 from trainer.task import Task
 from trainer.trajectory import Reaction, Trajectory
 from trainer.users.seam import UserReply
@@ -44,8 +46,7 @@ def play(
     scene = Scene(
         sampler=stage.sampler,
         chat=cast.ByteChat(),
-        worlds=stage.host,
-        users={stage.user.voice: stage.user},
+        places=cast.places(stage.host, {stage.user.voice: stage.user}),
         other_voice=stage.user.voice,
         config=RolloutConfig(max_new_tokens=20, context_tokens=600),
         prompt_styles={},
@@ -53,7 +54,7 @@ def play(
         clock=cast.Clock(),
         placeholder=placeholder,
     )
-    found = collect(cast.assignments(1), scene, knobs=cast.values(), revision=7, seed=1)
+    found = collect(cast.assignments(1), scene, conditions=cast.conditions())
     return stage, found
 
 
@@ -133,9 +134,9 @@ def test_rollouts_of_one_task_share_its_group_and_none_of_its_chance() -> None:
         {"travel": [task]},
         schedule.TaskCursor(),
         step=3,
-        num_dialogues=8,
         group_size=4,
-        mix={"travel": 1.0},
+        sides=[Side.IN_FORCE] * 2,
+        mixes={Side.IN_FORCE: {"travel": 1.0}},
         seed=5,
     )
     assert [one.group_id for one in dealt] == ["000003-g00"] * 4 + ["000003-g01"] * 4

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from gate.contract.sides import Side
 from trainer.rollout.schedule import Assignment, TaskCursor, deal
 from trainer.task import Task
 
@@ -24,6 +26,8 @@ def play(
     seed: int = 5,
     cursor: TaskCursor | None = None,
     first: int = 1,
+    sides: Sequence[Side] = (),
+    mixes: Mapping[Side, Mapping[str, float]] | None = None,
 ) -> tuple[list[Assignment], TaskCursor]:
     dealt: list[Assignment] = []
     cursor = cursor or TaskCursor()
@@ -32,9 +36,9 @@ def play(
             TASKS,
             cursor,
             step=step,
-            num_dialogues=num,
             group_size=group,
-            mix=mix or {"travel": 1.0},
+            sides=sides or [Side.IN_FORCE] * (num // group),
+            mixes={Side.IN_FORCE: mix or {"travel": 1.0}, **(mixes or {})},
             seed=seed,
         )
         dealt += batch
@@ -96,3 +100,60 @@ def test_another_seed_deals_another_order() -> None:
     assert play(2)[0] == play(2)[0]
     ids = [[one.task.id for one in play(3, seed=seed)[0]] for seed in (1, 2)]
     assert ids[0] != ids[1]
+
+
+def test_anchors_change_no_task_and_no_seed() -> None:
+    plain, end = play(3, mix={"travel": 2.0, "intention": 1.0})
+    sides = (Side.IN_FORCE, Side.ANCHOR, Side.IN_FORCE, Side.ANCHOR)
+    split, cursor = play(
+        3,
+        mix={"travel": 2.0, "intention": 1.0},
+        sides=sides,
+        mixes={Side.ANCHOR: {"travel": 2.0, "intention": 1.0}},
+    )
+    assert [(one.task, one.seed, one.group_id) for one in split] == [
+        (one.task, one.seed, one.group_id) for one in plain
+    ]
+    assert cursor == end
+    assert [one.side for one in split] == [*sides] * 3
+
+
+def test_an_anchor_of_another_mix_plays_its_world_and_leaves_the_others_alone() -> None:
+    plain, end = play(5, mix={"travel": 1.0})
+    sides = (Side.IN_FORCE, Side.ANCHOR, Side.IN_FORCE, Side.IN_FORCE)
+    split, cursor = play(
+        5, mix={"travel": 1.0}, sides=sides, mixes={Side.ANCHOR: {"intention": 1.0}}
+    )
+    anchors = [one for one in split if one.side is Side.ANCHOR]
+    assert {one.task.world for one in anchors} == {"intention"}
+    others = [one.task.id for one in split if one.side is not Side.ANCHOR]
+    assert others == [one.task.id for index, one in enumerate(plain) if index % 4 != 1]
+    assert cursor == end
+
+
+def test_each_side_of_a_test_of_the_mix_draws_by_its_own() -> None:
+    sides = (Side.OLD, Side.NEW, Side.OLD, Side.NEW)
+    dealt, _ = play(
+        20,
+        mix={"travel": 1.0},
+        sides=sides,
+        mixes={Side.OLD: {"intention": 1.0}, Side.NEW: {"travel": 1.0}},
+    )
+    assert {(one.side, one.task.world) for one in dealt} == {
+        (Side.OLD, "intention"),
+        (Side.NEW, "travel"),
+    }
+
+
+def test_a_group_is_never_split() -> None:
+    dealt, _ = play(
+        4,
+        num=8,
+        group=4,
+        sides=(Side.OLD, Side.NEW),
+        mixes={side: {"travel": 1.0} for side in (Side.OLD, Side.NEW)},
+    )
+    for group in {one.group_id for one in dealt}:
+        played = [one for one in dealt if one.group_id == group]
+        assert len({one.side for one in played}) == 1
+        assert len(played) == 4
