@@ -121,11 +121,7 @@ def read(run: RunPaths, *, step: int) -> tuple[Standing, ...]:
         if entry.kind is EntryKind.REFUSED and isinstance(entry.body.get("proposal"), int):
             found[entry.body["proposal"]] = _refused(entry)
     told = _verdicts(entries)
-    taken_back = {
-        revision.details.get("reverts"): revision.number
-        for revision in revisions
-        if revision.kind is RevisionKind.REVERT
-    }
+    taken_back = {revision.details.get("reverts"): revision.number for revision in revisions}
     still_open = {window.revision for window in windows.open_at(step, revisions)}
     for revision in revisions:
         if revision.kind is RevisionKind.PROPOSAL:

@@ -95,6 +95,9 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--world", action="append", default=[], help="take up candidate/world/NAME, or 'all'"
     )
+    what.add_argument(
+        "--take-back", type=int, metavar="REVISION", help="take this revision back, nothing else"
+    )
     why = made.add_argument_group("why")
     why.add_argument("--why", default="", help="what was seen, and why this should help")
     why.add_argument("--symptom", help="take why and evidence from this symptom of diagnose.py")
@@ -127,8 +130,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _wish(options: argparse.Namespace, run: RunPaths) -> Wish:
     changes = _values(options.set, "--set")
-    if bool(changes) + options.candidate == 0 and not options.world:
-        asking.misuse("nothing to propose: give --set PATH=VALUE, --candidate or --world NAME")
+    asked = bool(changes) or options.candidate or bool(options.world)
+    if not asked and options.take_back is None:
+        asking.misuse(
+            "nothing to propose: give --set PATH=VALUE, --candidate, --world NAME or "
+            "--take-back REVISION"
+        )
+    if asked and options.take_back is not None:
+        asking.misuse("--take-back takes a revision back and nothing else; make two proposals")
     if changes and options.candidate:
         asking.misuse("--set and --candidate are two ways to say one thing; give one of them")
     why, steps, episodes = options.why, tuple(options.step), tuple(options.episode)
@@ -185,6 +194,7 @@ def _more(options: argparse.Namespace) -> dict[str, Any]:
         "concurrent": options.concurrent or None,
         "if_inconclusive": options.if_inconclusive,
         "way_back": _values(options.way_back, "--way-back") or None,
+        "reverts": options.take_back,
         "supersedes": options.supersedes,
     }
     return {key: value for key, value in named.items() if value is not None}

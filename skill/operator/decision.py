@@ -13,6 +13,7 @@ from typing import Any
 
 from skill import standing
 from skill.diagnosis import signals
+from skill.diagnosis.detectors.fell_with_revision import newest_change
 from skill.diagnosis.symptoms import Symptom
 from skill.diagnosis.windows import Window
 from skill.experience.lesson import Status
@@ -41,9 +42,13 @@ class Option:
     """One move with the values it would make."""
 
     knob: str
-    old: Any
-    new: Any
-    move: Move
+    """Empty where a revision is taken back."""
+    old: Any = None
+    new: Any = None
+    move: Move | None = None
+    """None where a revision is taken back."""
+    takes_back: int | None = None
+    """The revision that it takes back, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,8 @@ def decide(
         return Decision(Act.LEAVE, "no symptom: leave it alone")
     symptom = symptoms[0]
     play = PLAYBOOK.get(symptom.name)
+    if play is not None and play.takes_back:
+        return _take_back(window, symptom)
     if play is None or not play.moves:
         why = "the playbook does not know it" if play is None else play.leave
         return Decision(Act.LEAVE, f"{symptom.name}: {why}", symptom)
@@ -98,6 +105,15 @@ def decide(
     if not options:
         return Decision(Act.LEAVE, f"{symptom.name}: {'; '.join(reasons)}", symptom)
     return Decision(Act.PROPOSE, f"{symptom.name}: {symptom.sentence}", symptom, tuple(options))
+
+
+def _take_back(window: Window, symptom: Symptom) -> Decision:
+    """Return the proposal to take the newest revision back; whether that helps is tested."""
+    change = newest_change(window)
+    if change is None:
+        return Decision(Act.LEAVE, f"{symptom.name}: the revision is out of sight", symptom)
+    option = Option("", takes_back=change.revision)
+    return Decision(Act.PROPOSE, f"{symptom.name}: {symptom.sentence}", symptom, (option,))
 
 
 def _against(

@@ -91,7 +91,10 @@ def tick(run: RunPaths, *, experience: Path, dry_run: bool = False) -> dict[str,
         "act": decision.act.value,
         "because": decision.because,
         "symptom": None if decision.symptom is None else decision.symptom.name,
-        "options": [{"knob": one.knob, "old": one.old, "new": one.new} for one in decision.options],
+        "options": [
+            {"knob": one.knob, "old": one.old, "new": one.new, "takes_back": one.takes_back}
+            for one in decision.options
+        ],
         "tried": tried,
         "lessons": [vars(one) for one in written],
     }
@@ -108,6 +111,7 @@ def _try(run: RunPaths, decision: Decision) -> list[dict[str, Any]]:
             {
                 "knob": option.knob,
                 "new": option.new,
+                "takes_back": option.takes_back,
                 "submitted": bool(answer.value.get("submitted")),
                 "proposal": answer.value.get("proposal"),
                 "refused_by": [one.get("rule") for one in answer.value.get("findings", [])],
@@ -121,10 +125,14 @@ def _try(run: RunPaths, decision: Decision) -> list[dict[str, Any]]:
 
 def _arguments(run: RunPaths, decision: Decision, option: Option) -> list[str]:
     assert decision.symptom is not None
-    move, cited = option.move, decision.symptom.cited
+    cited = decision.symptom.cited
     arguments = [str(run.root.resolve()), "--why", decision.because, "--author", AUTHOR]
-    arguments += ["--set", f"{option.knob}={json.dumps(option.new)}"]
-    arguments += ["--expect", f"{move.metric}:{move.direction}:{move.size:g}"]
+    if option.takes_back is not None:
+        arguments += ["--take-back", str(option.takes_back)]
+    else:
+        arguments += ["--set", f"{option.knob}={json.dumps(option.new)}"]
+    if (move := option.move) is not None:
+        arguments += ["--expect", f"{move.metric}:{move.direction}:{move.size:g}"]
     arguments += [part for number in cited.steps for part in ("--step", str(number))]
     arguments += [part for name in cited.episodes for part in ("--episode", name)]
     return arguments

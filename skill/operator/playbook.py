@@ -71,6 +71,8 @@ class Play:
     """In the order in which to try them."""
     leave: str = ""
     """Why nothing is proposed, where nothing is."""
+    takes_back: bool = False
+    """Whether the newest revision is taken back, instead of a move."""
 
 
 _EASIER_TALK = (Move("user.facts_per_reply", Turn.ADD, 1), Move("user.max_reveals", Turn.ADD, 1))
@@ -86,6 +88,7 @@ PLAYBOOK: Mapping[str, Play] = {
     "broken_update": Play((_SLOWER,)),
     "judge_unavailable": Play(leave=_PERSON),
     "stale_sampler": Play(leave=_PERSON),
+    "fell_with_revision": Play(takes_back=True),
     "silent_tool": Play(leave=_WORLD),
     "verifier_false_negative": Play(leave=_WORLD),
     "vacuous_pass": Play(leave=_WORLD),
@@ -132,6 +135,8 @@ def markdown() -> str:
     for name, play in PLAYBOOK.items():
         moves = "; ".join(map(str, play.moves)) or f"none: {play.leave}"
         expected = "; ".join(f"`{one.metric}` {one.direction}" for one in play.moves)
+        if play.takes_back:
+            moves, expected = "take the newest revision back", "`success` up"
         lines.append(f"| `{name}` | {moves} | {expected} |")
     return "\n".join(lines)
 

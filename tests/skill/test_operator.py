@@ -13,6 +13,7 @@ from gate.contract import files, knobs, ledger, proposal_reading, proposals, res
 from gate.contract.ledger import EntryKind
 from gate.contract.paths import RunPaths
 from gate.contract.records import CONVERSATION, StepRecord
+from gate.guard import plant
 from gate.guard.guard import Guard
 from skill.diagnosis import windows
 from skill.experience import pool
@@ -62,7 +63,8 @@ def test_the_playbook_has_a_play_for_every_symptom_that_a_detector_names() -> No
         for name in re.findall(r'Symptom\(\s*"(\w+)"', path.read_text("utf-8"))
     }
     assert named == set(PLAYBOOK)
-    assert all(bool(play.moves) != bool(play.leave) for play in PLAYBOOK.values())
+    ways = [(play.moves, play.leave, play.takes_back) for play in PLAYBOOK.values()]
+    assert all(sum(map(bool, way)) == 1 for way in ways)
 
 
 def test_every_move_turns_a_knob_that_exists_and_is_proved_by_a_field_on_record() -> None:
@@ -202,3 +204,40 @@ def test_the_naive_one_says_nothing_in_a_run_and_asks_for_another_after_it(run: 
     assert len(drawn) >= 4
     once = naive.draw(looked_at(run), seed=3, attempt=1)
     assert once == naive.draw(looked_at(run), seed=3, attempt=1)
+
+
+def fallen(tmp_path: Path) -> RunPaths:
+    """Return a run whose success fell with a revision, while its anchors held."""
+    run = live_run.launch(tmp_path / "runs" / "b")
+    success = [*recorded.ramp(0.6, 0.7, 16, noise=0.05), 0.2, 0.25, 0.2, 0.3]
+    revisions = [0] * 16 + [1] * 4
+    recorded.write(
+        run.root,
+        steps=recorded.steps(20, success=success, revision=revisions, anchor_success=[0.7] * 20),
+    )
+    for step in range(1, 21):
+        files.append_line(run.episodes_of(step), recorded.episode(0, step=step))
+    proposed.record_launch(run)
+    plant(
+        run,
+        {"environment.max_steps": 11},
+        reason="planted",
+        worlds=live_run.WORLDS,
+        step=17,
+        now=1.0,
+        timeout_s=1.0,
+    )
+    return run
+
+
+def test_what_fell_with_a_revision_is_put_back_by_a_proposal(
+    tmp_path: Path, experience: Path
+) -> None:
+    run = fallen(tmp_path)
+    report = operator.tick(run, experience=experience)
+    assert (report["act"], report["symptom"]) == ("propose", "fell_with_revision")
+    assert [one["takes_back"] for one in report["tried"]] == [1]
+    assert report["tried"][0]["submitted"]
+    guard = Guard.open(run, worlds=live_run.WORLDS)
+    guard.reconcile(21, success_history=(), now=2.0)
+    assert guard.status.knobs.get("environment.max_steps") == 16

@@ -99,6 +99,18 @@ ILL: Mapping[str, tuple[Window, str, Party]] = {
         "step_cap",
         Party.CONFIGURATION,
     ),
+    "a fall with a revision": (
+        window(
+            steps=steps(
+                40,
+                revision=[0] * 36 + [1] * 4,
+                success=[*ramp(0.6, 0.7, 36, noise=0.05), 0.3, 0.2, 0.25, 0.3],
+                anchor_success=[0.7] * 40,
+            )
+        ),
+        "fell_with_revision",
+        Party.CONFIGURATION,
+    ),
     "silent tool (E-SILENT)": (
         window(episodes=(*mixed(40), *map(_silent, range(6)))),
         "silent_tool",
@@ -295,6 +307,25 @@ WELL: Mapping[str, Window] = {
         steps=steps(
             40, success=ramp(0.5, 0.5, 40, noise=0.228), reward=ramp(0.5, 0.5, 40, noise=0.228)
         )
+    ),
+    "a fall that the anchors share": window(
+        steps=steps(
+            40,
+            revision=[0] * 36 + [1] * 4,
+            success=[0.7] * 36 + [0.3] * 4,
+            anchor_success=[0.7] * 36 + [0.3] * 4,
+        )
+    ),
+    "a fall that a test is looking at": window(
+        steps=steps(
+            40,
+            revision=[0] * 36 + [1] * 4,
+            success=[0.7] * 36 + [0.3] * 4,
+            sides=[{}] * 36 + [{"old": {}, "new": {}}] * 4,
+        )
+    ),
+    "a revision and ordinary noise": window(
+        steps=steps(40, revision=[0] * 36 + [1] * 4, success=ramp(0.5, 0.5, 40, noise=0.1))
     ),
     "a critic that starts cold": window(
         steps=steps(40, explained_variance=[-0.1] * 15 + [0.3] * 25)
