@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gate import rules
+from gate import rules, sample_world
 from gate.contract import knobs
+from gate.contract.candidate_world import WorldChange
 from gate.contract.findings import Finding, Severity
 from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author
-from gate.contract.proposals import Direction, Expected, Proposal
+from gate.contract.proposals import Direction, Expected, FalseVerdict, Proposal
 from gate.contract.windows import Window
-from gate.rules.change_set import ChangeSet, Known
+from gate.rules.change_set import ChangeSet, Known, Recorded
 
 GOOD = Proposal(
     number=7,
@@ -81,8 +82,14 @@ def _proposal(**fields: Any) -> dict[str, Any]:
     return {"proposal": Proposal(**{**GOOD.__dict__, **fields})}
 
 
+def _worlds(change: WorldChange, **fields: Any) -> dict[str, Any]:
+    return {"worlds": (change,), **_proposal(**fields)}
+
+
 _FIRST_HIT = {"id": "first_hit", "event": "search_ok", "value": 0.1}
 _OPEN = Window(6, 3, first_step=30, steps=20, knobs=frozenset({"agent.entropy_coeff"}))
+
+_CANARY = sample_world.edited("wording.py", "# EAU-EVALUATION-TRAVEL-1")
 
 KNOWN_BAD: tuple[KnownBad, ...] = (
     KnownBad("declared", "a knob that does not exist", new={"user.max_reveal": 3}),
@@ -223,6 +230,80 @@ KNOWN_BAD: tuple[KnownBad, ...] = (
         "restart_budget",
         "a sixth launch",
         evidence={**_proposal(), "known": Known(last_step=40, attempt=6)},
+    ),
+    KnownBad("holdout", "a canary in a file of a world", evidence=_worlds(_CANARY)),
+    KnownBad(
+        "world_files",
+        "an edit of the oracle",
+        evidence=_worlds(sample_world.edited("oracle.py", "")),
+    ),
+    KnownBad(
+        "world_files",
+        "an edit of what makes the tasks",
+        evidence=_worlds(sample_world.edited("loader.py", "")),
+    ),
+    KnownBad(
+        "world_files",
+        "a file that is no text",
+        evidence=_worlds(sample_world.edited("wording.py", b"\xff")),
+    ),
+    KnownBad(
+        "world_imports",
+        "code that reaches the operating system",
+        evidence=_worlds(sample_world.edited("env.py", "import os\n")),
+    ),
+    KnownBad(
+        "world_imports",
+        "code that reads the tasks",
+        evidence=_worlds(sample_world.edited("env.py", "from . import loader\n")),
+    ),
+    KnownBad(
+        "world_code",
+        "code that runs a text",
+        evidence=_worlds(sample_world.edited("wording.py", "exec('x = 1')\n")),
+    ),
+    KnownBad(
+        "world_code",
+        "code that reaches inner names",
+        evidence=_worlds(sample_world.edited("wording.py", "x = ().__class__\n")),
+    ),
+    KnownBad(
+        "world_knobs",
+        "a world that opens more files to edits",
+        evidence=_worlds(sample_world.declared("wording.py,", "wording.py, grading.py,")),
+    ),
+    KnownBad(
+        "world_knobs",
+        "a range that grows with its value",
+        evidence=_worlds(sample_world.declared("maximum: 8", "maximum: 80")),
+    ),
+    KnownBad(
+        "user_rules",
+        "a rule that does what no rule can",
+        evidence=_worlds(
+            sample_world.edited("user.yaml", sample_world.RULES.replace("do: reveal", "do: win"))
+        ),
+    ),
+    KnownBad(
+        "personas",
+        "an empty persona",
+        evidence=_worlds(sample_world.edited("personas/mute.md", " \n")),
+    ),
+    KnownBad(
+        "false_verdicts",
+        "an edit of the verifier without a reason",
+        evidence=_worlds(sample_world.edited("verifier.py", "import math\n")),
+    ),
+    KnownBad(
+        "false_verdicts",
+        "an edit of what the verifier uses, for a verdict that was right",
+        evidence={
+            **_worlds(
+                sample_world.edited("grading.py", "grade = None\n"),
+                false_verdicts=(FalseVerdict("000012-05", 1.0),),
+            ),
+            "known": Known(last_step=40, verdicts={"000012-05": Recorded("travel", 1.0)}),
+        },
     ),
 )
 """What every rule must refuse, at least one input for each."""

@@ -12,8 +12,8 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from gate.contract import files
 from gate.contract.paths import RunPaths
+from gate.contract.world_folder import folder_digest
 from trainer import recipe_file
 from trainer.errors import Unusable
 from trainer.recipe import RunConfig
@@ -56,16 +56,6 @@ def check_world(paths: RunPaths) -> None:
                 f"{paths.root / name} is not what the run was launched with, so nothing measured "
                 "with it could be compared; restore it, and edit a copy as a new revision"
             )
-
-
-def folder_digest(folder: Path) -> str:
-    """Return one digest over every file of a folder, by relative path and content."""
-    parts = [
-        f"{path.relative_to(folder).as_posix()} {files.content_digest(path.read_bytes())}"
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    ]
-    return files.content_digest("\n".join(parts).encode())
 
 
 def find_run(name: str | Path, runs: Path = RUNS) -> RunPaths:

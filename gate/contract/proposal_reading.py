@@ -7,7 +7,7 @@ declaration. Nothing here knows what is in force, or whether the changes are goo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -92,14 +92,7 @@ def read(number: int, content: bytes, *, worlds: Collection[str]) -> Proposal:
     findings = [placed(name, fault, root) for fault in faults]
     findings += repeated_keys("proposal", root)
     maps = {key: dict(_values(name, key, root, findings, worlds)) for key in _MAPS}
-    later = values.get("supersedes")
-    if isinstance(later, int) and later >= number:
-        message = f"{name} supersedes proposal {later}, which is not an earlier one."
-        findings.append(_flaw(name, "supersedes", message, "Name an earlier proposal, or none."))
-    if "reverts" in document and ("changes" in document or document.get("world")):
-        message = f"{name} takes revision {document['reverts']} back and changes more."
-        step = "Leave changes and world out, or make two proposals."
-        findings.append(_flaw(name, "reverts", message, step))
+    findings += _contradictions(number, document, values)
     if findings:
         raise Refused(_ours(name, findings))
     positions = {
@@ -133,6 +126,21 @@ def read(number: int, content: bytes, *, worlds: Collection[str]) -> Proposal:
         digest=files.content_digest(content),
         positions=positions,
     )
+
+
+def _contradictions(
+    number: int, document: Mapping[str, Any], values: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """Yield what no schema can tell."""
+    name = proposals.name_of(number)
+    later = values.get("supersedes")
+    if isinstance(later, int) and later >= number:
+        message = f"{name} supersedes proposal {later}, which is not an earlier one."
+        yield _flaw(name, "supersedes", message, "Name an earlier proposal, or none.")
+    if "reverts" in document and ("changes" in document or document.get("world")):
+        message = f"{name} takes revision {document['reverts']} back and changes more."
+        step = "Leave changes and world out, or make two proposals."
+        yield _flaw(name, "reverts", message, step)
 
 
 def _worlds(written: bool | list[str]) -> tuple[str, ...] | None:

@@ -14,15 +14,22 @@ from gate.rules import (
     declared,
     difficulty,
     evidence,
+    false_verdicts,
     holdout,
     in_range,
     pace,
+    personas,
     protected,
     restart_budget,
     reversible,
     reward_bounds,
     reward_weights,
     step_size,
+    user_rules,
+    world_code,
+    world_files,
+    world_imports,
+    world_knobs,
 )
 from gate.rules.change_set import ChangeSet
 from gate.rules.declaration import Declaration
@@ -42,6 +49,13 @@ RULES: Mapping[str, Callable[[ChangeSet], Iterable[Finding]]] = MappingProxyType
         "reversible": reversible.check,
         "protected": protected.check,
         "restart_budget": restart_budget.check,
+        "world_files": world_files.check,
+        "world_imports": world_imports.check,
+        "world_code": world_code.check,
+        "world_knobs": world_knobs.check,
+        "user_rules": user_rules.check,
+        "personas": personas.check,
+        "false_verdicts": false_verdicts.check,
     }
 )
 """Every rule by name, in the order in which their findings are told."""
@@ -61,6 +75,13 @@ DECLARATIONS: Mapping[str, Declaration] = MappingProxyType(
         "reversible": reversible.DECLARATION,
         "protected": protected.DECLARATION,
         "restart_budget": restart_budget.DECLARATION,
+        "world_files": world_files.DECLARATION,
+        "world_imports": world_imports.DECLARATION,
+        "world_code": world_code.DECLARATION,
+        "world_knobs": world_knobs.DECLARATION,
+        "user_rules": user_rules.DECLARATION,
+        "personas": personas.DECLARATION,
+        "false_verdicts": false_verdicts.DECLARATION,
     }
 )
 """What every rule says of itself, by name."""

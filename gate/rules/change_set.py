@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gate.contract import knobs
+from gate.contract.candidate_world import WorldChange
 from gate.contract.findings import Finding, Severity
 from gate.contract.ledger import Author
 from gate.contract.proposals import Proposal, name_of
@@ -43,6 +44,15 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """What the records say about an episode that a proposal cites."""
+
+    world: str
+    success: float | None
+    """The verifier's verdict; None where it failed."""
+
+
+@dataclass(frozen=True)
 class Known:
     """What is known about a run when somebody proposes a change to it."""
 
@@ -50,6 +60,8 @@ class Known:
     """The last training step on record."""
     episodes: frozenset[str] = frozenset()
     """Those of the episodes cited that are on record."""
+    verdicts: Mapping[str, Recorded] = field(default_factory=dict[str, Recorded])
+    """What the records say about the episodes whose verdicts are called false."""
     evaluation_words: frozenset[str] = frozenset()
     """Words in lower case that only evaluation data holds."""
     protected_differences: tuple[str, ...] = ()
@@ -69,6 +81,10 @@ class ChangeSet:
     old: knobs.Knobs | None = None
     """All knobs as they are in force; None when files are checked without a run."""
     changes: Sequence[knobs.KnobChange] = ()
+    worlds: Sequence[WorldChange] = ()
+    """What it changes in files of worlds."""
+    world_moves: Sequence[Move] = ()
+    """The values of the worlds' own knobs that change in them."""
     author: Author = Author.UNATTRIBUTED
     reason: str = ""
     """Why, in the author's words; a saved file gives none."""
@@ -97,7 +113,7 @@ class ChangeSet:
         """The values that really change, world by world; undeclared knobs are not among them."""
         if self.old is None:
             return ()
-        found: list[Move] = []
+        found: list[Move] = [*self.world_moves]
         for change in self.changes:
             spec = knobs.specs().get(change.knob)
             if spec is None:
@@ -110,6 +126,47 @@ class ChangeSet:
     def touches(self, *paths: str) -> bool:
         """Return whether one of these knobs changes; true of everything without a run."""
         return self.old is None or any(move.path in paths for move in self.moves)
+
+    @property
+    def moved(self) -> frozenset[str]:
+        """Names of all that changes: declared paths of knobs, and `world.<name>` for files."""
+        paths = {move.path for move in self.moves}
+        return frozenset(paths | {f"world.{change.world}" for change in self.worlds})
+
+    @staticmethod
+    def file_finding(
+        rule: str,
+        file: str,
+        message: str,
+        next_step: str,
+        *,
+        place: tuple[int, int] | None = None,
+        value: Any = None,
+        limit: Any = None,
+    ) -> Finding:
+        """Return a finding that refuses a file of a world.
+
+        Args:
+            rule: The rule's name, without its prefix.
+            file: The file within the run.
+            message: The thing, its value and the limit, in a sentence.
+            next_step: What to do about it, in a sentence.
+            place: Line and column, from 1.
+            value: The value found.
+            limit: What it broke.
+        """
+        line, column = place or (None, None)
+        return Finding(
+            f"rules.{rule}",
+            Severity.ERROR,
+            message,
+            next_step,
+            file,
+            line,
+            column,
+            value=value,
+            limit=limit,
+        )
 
     def finding(
         self,

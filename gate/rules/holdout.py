@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gate.contract.candidate_world import WorldChange
 from gate.contract.findings import Finding
 from gate.rules.change_set import ChangeSet
 from gate.rules.declaration import Declaration
 
 DECLARATION = Declaration(
-    sentence="No path, task id, score or canary of the evaluation stands anywhere in a proposal.",
+    sentence="No path, task id, score or canary of the evaluation stands anywhere in a proposal or "
+    "in a file of a world that it brings.",
     answers="rllm#143: training success rises and evaluation falls; EAU: evaluation data must "
     "never steer training.",
     by_hand="silent",
@@ -37,7 +39,9 @@ def check(change_set: ChangeSet) -> Iterator[Finding]:
     if proposal is None:
         return
     new: list[Any] = [change.to_json().get("new") for change in change_set.changes]
-    text = "\n".join([proposal.text, proposal.why, json.dumps(new, ensure_ascii=False)]).lower()
+    texts = [proposal.text, proposal.why, json.dumps(new, ensure_ascii=False)]
+    texts += [_added(change, path) for change in change_set.worlds for path in change.edits]
+    text = "\n".join(texts).lower()
     found = {
         "a canary": _first(text, {CANARY}),
         "an id or a place": _first(text, change_set.known.evaluation_words),
@@ -53,6 +57,12 @@ def check(change_set: ChangeSet) -> Iterator[Finding]:
                 "Take it out, and argue from training records alone.",
                 value=words,
             )
+
+
+def _added(change: WorldChange, path: str) -> str:
+    """Return the lines of a file that are not in force already."""
+    before = set(change.before.get(path, b"").decode("utf-8", "replace").splitlines())
+    return "\n".join(line for line in change.text(path).splitlines() if line not in before)
 
 
 def _first(text: str, words: frozenset[str] | set[str]) -> str | None:

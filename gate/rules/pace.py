@@ -30,7 +30,7 @@ DECLARATION = Declaration(
 
 def check(change_set: ChangeSet) -> Iterator[Finding]:
     """Yield a finding for every open window that is disturbed and every knob that must rest."""
-    if not change_set.moves:
+    if not change_set.moved:
         return
     for window in change_set.windows:
         if not _may_join(change_set, window):
@@ -44,18 +44,22 @@ def _may_join(change_set: ChangeSet, window: Window) -> bool:
     proposal = change_set.proposal
     if proposal is None or not proposal.concurrent:
         return False
-    return window.knobs.isdisjoint(move.path for move in change_set.moves)
+    return window.knobs.isdisjoint(change_set.moved)
 
 
 def _in_window(change_set: ChangeSet, window: Window) -> Finding:
-    shared = [move for move in change_set.moves if move.path in window.knobs]
+    shared = sorted(change_set.moved & window.knobs)
+    written = {move.path: move.written for move in change_set.moves}
+    first = (shared or [move.path for move in change_set.moves] or sorted(change_set.moved))[0]
+    whose = f"revision {window.revision}"
+    if window.proposal is not None:
+        whose = f"proposal {window.proposal} ({whose})"
     wait = f"Wait until step {window.last_step + 1}"
     return change_set.finding(
         "pace",
-        (shared or change_set.moves)[0].written,
-        f"The window of proposal {window.proposal} (revision {window.revision}) is open until "
-        f"step {window.last_step}, and {shared[0].path if shared else 'another change'} would "
-        "blur what it shows.",
+        written.get(first, first),
+        f"The window of {whose} is open until step {window.last_step}, and "
+        f"{shared[0] if shared else 'another change'} would blur what it shows.",
         f"{wait}." if shared else f"{wait}, or declare it: concurrent: true.",
         severity=Severity.WARNING if change_set.by_hand else Severity.ERROR,
         value=change_set.step,

@@ -76,7 +76,19 @@ def check_document(root: Mapping[str, Any], document: Any, *, name: str) -> tupl
 
 def _value(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
     if reference := declared.get("$ref"):
-        declared = walk.root["properties"][reference.rpartition("/")[2]]
+        _, kind, name = reference.split("/")
+        declared = walk.root[kind][name]
+    if "const" in declared and value != declared["const"]:
+        walk.refuse(
+            parts,
+            "choice",
+            f"{walk.name(parts)} is {shown(value)}.",
+            f"Write {declared['const']}.",
+            value=value,
+            limit=declared["const"],
+        )
+    if "const" in declared:
+        return value
     if "enum" in declared:
         return _choice(walk, declared, value, parts)
     names = types(declared)
@@ -166,11 +178,18 @@ def _text(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> 
             parts,
             "pattern",
             f"{walk.name(parts)} is {shown(value)}, which does not match {pattern}.",
-            hints.odd(value) or "Use lower-case letters, digits and _, beginning with a letter.",
+            hints.odd(value) or _form(declared),
             value=value,
             limit=pattern,
         )
     return value
+
+
+def _form(declared: Mapping[str, Any]) -> str:
+    """Return in words what a text must look like."""
+    if "[a-z]" in declared["pattern"] or "description" not in declared:
+        return "Use lower-case letters, digits and _, beginning with a letter."
+    return f"{declared['description']}."
 
 
 def _switch(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> Any:
@@ -235,7 +254,9 @@ def _map(walk: Walk, declared: Mapping[str, Any], value: Any, parts: Parts) -> A
             unknown(walk, properties, key, parts)
         elif declared.get("x-keys") != "world" or is_world(walk, key, parts):
             result[key] = _value(walk, others, entry, (*parts, key))
-    most = declared.get("maxProperties", math.inf)
+    least, most = declared.get("minProperties", 0), declared.get("maxProperties", math.inf)
+    if len(entries) < least:
+        walk.refuse(parts, "length", f"{walk.name(parts)} is empty.", "Name at least one.")
     if len(entries) > most:
         walk.refuse(
             parts,
