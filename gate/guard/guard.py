@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from gate.contract import files, knobs, ledger, proposals, revisions
+from gate.contract.experiments import Outcome
 from gate.contract.findings import Finding, Severity
 from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.ledger import Author, EntryKind, RevisionKind
@@ -20,7 +22,8 @@ from gate.effects import anchors
 from gate.guard import desired, history, taking_up
 from gate.guard.desired import Desired
 from gate.guard.looking import Trouble, look
-from gate.guard.status import Condition, KnobStatus
+from gate.guard.status import Condition, EffectTold, KnobStatus
+from gate.guard.trials import Trials
 
 SILENT_STEPS = 2
 """Steps for which a file that looks half saved is waited for before it is told."""
@@ -30,6 +33,13 @@ LOCK_TIMEOUT_S = 2.0
 
 EVIDENCE_RULES = frozenset({"rules.difficulty"})
 """Findings that training itself can resolve: such an edit is judged again at every step."""
+
+
+class _Told(NamedTuple):
+    """How much of the ledger about effects was told already."""
+
+    effects: int
+    experiments: int
 
 
 class Guard:
@@ -51,6 +61,8 @@ class Guard:
         # True when nothing but other files or a longer ledger can change the answer.
         self._settled = False
         self._unfinished_steps = 0
+        self._trials = Trials(run, worlds)
+        self._told = _Told(len(past.effects), len(past.experiments))
         self._status = self._in_force(past.newest)
 
     @classmethod
@@ -131,8 +143,9 @@ class Guard:
             and [look(path) for path in self._paths.values()] == self._seen
             and proposals.names_in(self._proposals) == self._names
             and history.size(self._ledger) == self._past.num_bytes
+            and not self._trials.news(self._past, step)
         ):
-            return self._status
+            return self._dressed(step)
         before, known = self._status, self._past.outcomes
         self._settled = False
         try:
@@ -146,15 +159,31 @@ class Guard:
             for number, outcome in sorted(self._past.outcomes.items())
             if known.get(number) != outcome
         )
-        if self._status.revision == before.revision and not decided:
-            return self._status
-        changed = knobs.diff(before.knobs, self._status.knobs)
-        return replace(self._status, changed=changed, proposals=decided)
+        status = self._dressed(step)
+        if self._status.revision != before.revision:
+            status = replace(status, changed=knobs.diff(before.knobs, self._status.knobs))
+        return self._with_news(replace(status, proposals=decided) if decided else status)
+
+    def _dressed(self, step: int) -> KnobStatus:
+        """Return what is in force in one step, the tests that are open taken into account."""
+        return self._trials.dress(self._status, self._past, step, self.condition)
+
+    def _with_news(self, status: KnobStatus) -> KnobStatus:
+        """Return a status with the tests that were opened and judged since the last one."""
+        told = _Told(len(self._past.effects), len(self._past.experiments))
+        if told == self._told:
+            return status
+        effects = self._past.effects[self._told.effects :]
+        opened = list(self._past.experiments.values())[self._told.experiments :]
+        self._told = told
+        return replace(status, verdicts=tuple(map(_effect_told, effects)), opened=tuple(opened))
 
     def _take_up(self, step: int, success_history: Sequence[float], now: float) -> KnobStatus:
         self._follow_ledger()
         revisions.recover(self._run, step=step, now=now)
         self._follow_ledger()
+        self._past = self._trials.settle(self._past, step, now)
+        self._past = self._trials.open(self._past, step, now)
         contents = {path: look(place) for path, place in self._paths.items()}
         self._seen = list(contents.values())
         self._names = proposals.names_in(self._proposals)
@@ -173,6 +202,7 @@ class Guard:
         if any(finding.severity is Severity.ERROR for finding in findings):
             return self._keep(status, want, findings, step, now)
         self._adopt(want, changes, step, now)
+        self._past = self._trials.open(self._past, step, now)
         status = self._in_force(self._past.newest, findings)
         return self._take_up_proposals(status, step, success_history, now)
 
@@ -188,6 +218,7 @@ class Guard:
             step=step,
             success_history=success_history,
             now=now,
+            trials=self._trials,
         )
         self._past = taken.past
         # What was decided changed files and reports: the next look finds out how they are.
@@ -256,6 +287,18 @@ class Guard:
             since_step=self._past.since_step(revision),
             world_revision=self._past.world(revision),
         )
+
+
+def _effect_told(outcome: Outcome) -> EffectTold:
+    return EffectTold(
+        seq=outcome.seq,
+        step=outcome.step,
+        proposal=outcome.proposal,
+        revision=outcome.revision,
+        verdict=outcome.verdict,
+        because=outcome.because,
+        rolled_back_by=outcome.rolled_back_by,
+    )
 
 
 def _postponed(error: files.LockBusy | files.DiskFull | ledger.Damaged) -> Finding:

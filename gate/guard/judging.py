@@ -71,6 +71,9 @@ def judge(experiment: Experiment, points: Sequence[Point], *, last_step: int) ->
     harmed = _harm(experiment, declared, points, elapsed)
     if harmed is not None:
         return harmed
+    if declared.layout is not None and elapsed >= declared.ready_after:
+        # The switches are over: waiting for the horizon would add nothing to compare.
+        return _at(experiment, declared, points, declared.horizon)
     first = _at(experiment, declared, points, min(elapsed, declared.ready_after))
     if first.verdict is not Verdict.LAGGING or elapsed < declared.horizon:
         return first

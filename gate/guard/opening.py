@@ -16,7 +16,7 @@ from gate.contract import knobs, launch_record
 from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding, Severity
 from gate.contract.knobs import KnobChange, Knobs, KnobSpec, Scope
-from gate.contract.ledger import Revision, RevisionKind
+from gate.contract.ledger import Revision
 from gate.contract.paths import RunPaths
 from gate.effects import anchors, layouts, noise, placebo, power, series
 from gate.effects.anchors import Ease
@@ -26,6 +26,7 @@ from gate.effects.power import Plan
 from gate.effects.series import Point
 from gate.guard import judging
 from gate.guard.history import History
+from gate.guard.step_memory import StepMemory
 
 USUAL_EFFECT = 2 * MARGIN
 """Difference of success that a test is to find where nobody named one."""
@@ -38,6 +39,9 @@ FEWEST_PLACEBOS = 19
 
 DEALT = frozenset({"environment.task_mix"})
 """Knobs that decide which tasks are played: success before and after is of different tasks."""
+
+REMEMBERED_STEPS = 300
+"""Steps before the present one from which a noise floor may be taken."""
 
 UNJUDGED = "effects.not-judged"
 """The rule that says why nothing can be told about a change, where power is not the reason."""
@@ -105,6 +109,11 @@ class Setting:
     """Steps that are left, this one included; None if nobody knows."""
     groups: int | None
     """Groups of episodes in a step; None if nobody knows."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything tells how episodes are played, the launch record or a step."""
+        return bool(self.groups or _groups(self.points))
 
 
 def change_of(past: History, revision: Revision) -> Change:
@@ -184,6 +193,31 @@ def declare(number: int, revision: int, change: Change, found: Setting) -> Exper
     if design is Design.CONCURRENT_ARMS:
         return _arms(experiment, found, told)
     return _over_time(experiment, design, found, told)
+
+
+def doubts(
+    run: RunPaths, past: History, change: Change, *, step: int, refuse: bool
+) -> tuple[Finding, ...]:
+    """Return what is to be told before a change comes into force: that nothing can be told of it.
+
+    Args:
+        run: The run.
+        past: Its ledger.
+        change: What would come into force.
+        step: The first training step under it.
+        refuse: Whether its author would rather not have it then.
+    """
+    if not change.matters:
+        return ()
+    memory = StepMemory(run.steps)
+    memory.follow(step - REMEMBERED_STEPS)
+    found = setting_of(run, past, memory.points, step=step)
+    if not found.is_known:
+        return ()
+    number, revision = 1 + max(past.experiments, default=0), past.newest + 1
+    severity = Severity.ERROR if refuse else Severity.WARNING
+    told = finding(declare(number, revision, change, found), severity=severity)
+    return () if told is None else (told,)
 
 
 def finding(experiment: Experiment, *, severity: Severity = Severity.WARNING) -> Finding | None:
@@ -338,5 +372,5 @@ def _proximal(change: Change, told: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_tested(past: History, revision: Revision) -> bool:
     """Return whether a revision is of a kind whose effect is asked for."""
-    asked = revision.kind not in (RevisionKind.LAUNCH, RevisionKind.REVERT)
-    return asked and change_of(past, revision).matters
+    back = "reverts" in revision.details
+    return revision.number > 0 and not back and change_of(past, revision).matters

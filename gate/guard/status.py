@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding
 from gate.contract.knobs import KnobChange, Knobs
 
@@ -82,7 +83,8 @@ class EffectTold:
     seq: int
     """The number of that line; a lesson cites it."""
     step: int
-    proposal: int
+    proposal: int | None
+    """None for a change that came by another door than a proposal."""
     revision: int
     verdict: str
     """One of `gate.effects.verdicts.Verdict`."""
@@ -118,3 +120,5 @@ class KnobStatus:
     """The test that splits the batch of this step, if one is open that does."""
     verdicts: tuple[EffectTold, ...] = ()
     """What was judged since the step before."""
+    opened: tuple[Experiment, ...] = ()
+    """The tests that were declared since the step before, those included that cannot be judged."""

@@ -16,6 +16,7 @@ from gate.contract.paths import RunPaths
 from gate.guard import history, submission
 from gate.guard.history import History
 from gate.guard.status import ProposalOutcome
+from gate.guard.trials import Trials
 
 MOST_AT_ONCE = 8
 """Proposals that are decided at one step boundary; the rest waits for the next."""
@@ -43,6 +44,7 @@ def take_up(
     step: int,
     success_history: Sequence[float],
     now: float,
+    trials: Trials,
 ) -> TakenUp:
     """Decide about the proposals of a run that nothing was decided about; under the run's lock.
 
@@ -54,6 +56,7 @@ def take_up(
         step: The training step about to begin.
         success_history: Mean success of the last training steps, oldest first.
         now: Seconds since 1970.
+        trials: The run's tests; one is opened for each change that comes into force.
 
     Raises:
         files.DiskFull: if there is no room; what was decided before stays so.
@@ -77,6 +80,11 @@ def take_up(
                 success_history=success_history,
                 superseded=superseded,
             )
+            change = judged.change
+            held = trials.clash(past, change) if change and judged.passed else None
+            if held is not None:
+                waiting.append(replace(held, file=proposals.name_of(number)))
+                continue
             submission.decide(run, judged, revision=past.newest, step=step, now=now)
         except Refused as refused:
             # Half saved, or in the way of an edit that was made this very moment: not its fault.
@@ -84,6 +92,7 @@ def take_up(
             continue
         decided.append(number)
         past = history.read(run.ledger, worlds=worlds, known=past)
+        past = trials.open(past, step, now)
     return TakenUp(
         past=past,
         outcomes=tuple(past.outcomes[number] for number in decided),
