@@ -27,7 +27,7 @@ from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author
 from gate.contract.paths import RunPaths
 from gate.guard import inspection
-from trainer import preflight, recipe_file
+from trainer import planted, preflight, recipe_file
 from trainer.recipe import RunConfig
 from trainer.run_folder import (
     FIRST_REVISION,
@@ -72,6 +72,7 @@ def plan(
 
     Raises:
         LaunchError: if anything stands in the way.
+        trainer.errors.Unusable: if a fault that it plants could not come into force.
         gate.contract.findings.Refused: if the starting knob files are not acceptable.
     """
     _check_place(runs, run_id)
@@ -81,6 +82,7 @@ def plan(
     tasks = load_tasks(config)
     knob_files = _starting_knobs(config, knob_dir)
     worlds = tuple(config.worlds)
+    planted.check(config.plant, worlds=worlds)
     parsed = {name: knobs.parse(name, data, worlds=worlds) for name, data in knob_files.items()}
     values = knobs.from_values({name: file.values for name, file in parsed.items()}, worlds=worlds)
     findings = inspection.inspect_values(values)

@@ -19,7 +19,7 @@ from gate.contract.paths import RunPaths
 from gate.contract.records import StepRecord
 from gate.contract.sides import Side
 from gate.guard import Condition, KnobStatus
-from trainer import checkpoint, runlog, telling
+from trainer import checkpoint, planted, runlog, telling
 from trainer.checkpoint import Snapshot
 from trainer.episode import Episode, Outcome
 from trainer.live import LiveKnobs
@@ -150,6 +150,7 @@ def reconcile(run: Run, step: int) -> KnobStatus:
     if logged is not None:
         status = run.live.replay(logged)
     else:
+        plant(run, step)
         status = run.live.reconcile(
             step, success_history=run.snapshot.anchor_success, now=run.now()
         )
@@ -167,6 +168,19 @@ def reconcile(run: Run, step: int) -> KnobStatus:
         append(run, step, telling.changes(status, run.last_status, was))
     run.last_status = status
     return status
+
+
+def plant(run: Run, step: int) -> None:
+    """Bring the fault that the recipe planned for a step into force, if there is one."""
+    told: list[str] = []
+    worlds = tuple(run.config.worlds)
+    with_room(
+        run,
+        lambda: planted.due(
+            run.config.plant, run.paths, worlds=worlds, step=step, now=run.now(), told=told.append
+        ),
+    )
+    append(run, step, [Told("fault_planted", {"said": said}) for said in told])
 
 
 def deal_step(

@@ -159,6 +159,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "proposal_adopted": "A proposal came into force; says its number, revision and changes.",
     "proposal_refused": "A proposal was refused; says its number and why.",
     "unscored": "Revision 0's verifier had no word on an episode; says which and why.",
+    "fault_planted": "A fault that the recipe plants came into force, or could not; says which.",
     "world_swapped": "Workers of another revision of the worlds play from this step on.",
     "verdict": "A change was judged; says the verdict, why, and what took it back if anything did.",
     "test_opened": "The effect of a change is being tested; says design, window and power.",
