@@ -1,0 +1,11 @@
+"""Scripted agents at the desk of the airline; see `trainer.worlds.tau2.players`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trainer.worlds.player import PlayerFactory
+from trainer.worlds.tau2 import players
+
+PLAYERS: Mapping[str, PlayerFactory] = players.players()
+"""Scripted players by name."""

@@ -1,0 +1,1 @@
+"""Our own tasks of the tau2_mock world, and how they are made."""

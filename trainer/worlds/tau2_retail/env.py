@@ -1,0 +1,24 @@
+"""The tau2_retail world: the desk of the shop, with its tools, data and policy.
+
+How a desk works is `trainer.worlds.tau2.desk`; what an ending is worth is `verifier`'s word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer.task import Task
+from trainer.worlds.tau2 import shelf
+from trainer.worlds.tau2.desk import Desk
+
+from . import verifier  # noqa: TID252 - the folder is loaded by path
+from .tools import DOMAIN  # noqa: TID252
+
+
+def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Desk:
+    """Return a fresh world for one episode; it has no chance of its own, so no use for a seed."""
+    policy = "\n\n".join(shelf.policy(task))
+    return Desk(
+        DOMAIN, task, verifier.bases_of(task), settings, policy=policy, metric=verifier.METRIC
+    )

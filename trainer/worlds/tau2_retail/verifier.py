@@ -1,0 +1,42 @@
+"""The tau2_retail verifier: what a dialogue at the desk came to, from its turns alone.
+
+Most of the benchmark's tasks here hold statements that only a judge model could decide. None is
+asked, and none counts as met: `COMMUNICATE` stands in, and the number is called `pass_no_nl`.
+
+The components of the reward are `trainer.worlds.tau2.scoring`. Knows nothing about prompts,
+shaping or user engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainer.episode import Turn
+from trainer.task import Task
+from trainer.worlds.seam import Verdict
+from trainer.worlds.tau2 import shelf, verdicts
+from trainer.worlds.tau2.office import Bases
+
+from .tools import DOMAIN, shape  # noqa: TID252 - the folder is loaded by path
+
+METRIC = "pass_no_nl"
+"""Name of the reward among the metrics."""
+
+
+def bases_of(task: Task) -> Bases:
+    """Return the databases in which a task begins."""
+    return shelf.bases(task, agent=shape)
+
+
+def rejudge(
+    task: Task, turns: Sequence[Turn], settings: Mapping[str, Any] | None = None
+) -> Verdict:
+    """Judge a recorded dialogue; no setting of the world matters for its worth.
+
+    Args:
+        task: The task that was played.
+        turns: The recorded conversation.
+        settings: The world's settings at the time.
+    """
+    return verdicts.rejudge(DOMAIN, task, turns, bases_of(task), metric=METRIC)
