@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-GENEROSITY = 4.0
+GENEROSITY = 10.0
 """Times its even share that one check may take, since most checks leave most of theirs."""
 
 
@@ -41,6 +41,11 @@ class Budget:
     def left_s(self) -> float:
         """Seconds that the check in progress has left; below 0 when it is over."""
         return self._until - self._clock()
+
+    @property
+    def all_left_s(self) -> float:
+        """Seconds that all checks together have left; below 0 when they are over."""
+        return self._ends - self._clock()
 
     def share(self, part: float) -> None:
         """Give the next check its part of what is left.

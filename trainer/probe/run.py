@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gate.contract.findings import Finding, Severity
-from trainer.probe import sampling, staging
+from trainer.probe import sampling, staging, stored
 from trainer.probe.budget import Budget, OutOfTime
-from trainer.probe.checks import SIDED, Check
-from trainer.probe.hosted import WorldFaulted
+from trainer.probe.checks import CHECKS, Check
+from trainer.probe.faulted import WorldFaulted
 from trainer.probe.outcome import Outcome, finding
 from trainer.probe.report import Report
 from trainer.probe.request import Request, Values
@@ -53,11 +53,19 @@ def probe(
         if request.old is not None:
             hosts["old"] = stack.enter_context(_host(request.old, request.worlds))
         work = _Work(budget)
+        episodes = stored.read(request.run, request.max_episodes)
         portions = sampling.portions(request.tasks, len(request.worlds))
         for name, most in zip(request.worlds, portions, strict=True):
             setting = recipe.worlds.get(name, WorldConfig())
             staged = staging.stage(
-                name, request, setting, hosts, budget, most_tasks=most, make_user=make_user
+                name,
+                request,
+                setting,
+                hosts,
+                budget,
+                episodes,
+                most_tasks=most,
+                make_user=make_user,
             )
             work.findings += staged.findings
             if staged.subject is not None:
@@ -88,7 +96,7 @@ class _Work:
     """Worlds whose candidate failed: told once, and not tried again."""
 
     def do_all(self) -> None:
-        jobs = [(name, one, subject) for name, one in SIDED.items() for subject in self.subjects]
+        jobs = [(name, one, subject) for name, one in CHECKS.items() for subject in self.subjects]
         for index, (name, check, subject) in enumerate(jobs):
             self.budget.share(1 / (len(jobs) - index))
             outcome = self._ask(name, check, subject)

@@ -6,7 +6,7 @@ candidate is run in this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gate.contract.findings import Finding
@@ -17,6 +17,7 @@ from trainer.probe import sampling
 from trainer.probe.budget import Budget
 from trainer.probe.outcome import finding
 from trainer.probe.request import Request, Values
+from trainer.probe.stored import Stored
 from trainer.probe.subject import Subject, Version
 from trainer.recipe import RunConfig, WorldConfig
 from trainer.rollout import reward
@@ -59,8 +60,9 @@ def stage(
     name: str,
     request: Request,
     setting: WorldConfig,
-    hosts: dict[str, Host],
+    hosts: Mapping[str, Host],
     budget: Budget,
+    episodes: Sequence[Stored],
     *,
     most_tasks: int,
     make_user: MakeUser = symbolic,
@@ -73,6 +75,7 @@ def stage(
         setting: What the recipe says of the world.
         hosts: The hosts of the worlds' processes, by `new` and `old`.
         budget: The probe's time.
+        episodes: What the run has stored, of all its worlds.
         most_tasks: Tasks to draw, at most.
         make_user: Makes the user's engine.
     """
@@ -83,6 +86,8 @@ def stage(
         return Staged(None, problems)
     every = sampling.tasks_of(name, setting)
     world = catalog.world(name)
+    stored = tuple(one for one in episodes if one.world == name)
+    ours, known = {one.id for one in stored}, {one.id for one in episodes}
     old = request.old
     subject = Subject(
         name=name,
@@ -96,6 +101,12 @@ def stage(
         else _version("old", name, old, setting, hosts["old"], make_user),
         seed=request.seed,
         budget=budget,
+        stored=stored,
+        cited=tuple(
+            one
+            for one in request.false_verdicts
+            if one.episode in ours or (one.episode not in known and name == request.worlds[0])
+        ),
     )
     return Staged(subject)
 

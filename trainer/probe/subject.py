@@ -7,18 +7,22 @@ What the episodes show is not judged here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-from trainer import seeds
+from trainer import run_folder, seeds
 from trainer.episode import Episode, Turn
+from trainer.probe import lockstep
 from trainer.probe.budget import Budget
-from trainer.probe.hosted import HostedEnv
+from trainer.probe.faulted import WorldFaulted, raise_fault
+from trainer.probe.lockstep import Ground, Part
+from trainer.probe.request import FalseVerdict
+from trainer.probe.stored import Stored
 from trainer.rollout.reward import RewardScheme
-from trainer.rollout.scripted import play, world_seed
 from trainer.task import Task
 from trainer.users.rules import RuleSet
 from trainer.users.seam import UserEngine
@@ -51,20 +55,38 @@ class Version:
         return int(self.world_settings["max_steps"])
 
 
-class Played(NamedTuple):
+LONGEST_CALL_S = 3.0
+"""Seconds that one call into a world may take, whatever its knobs say."""
+MOST_FEW = 12
+"""Tasks on which the players are tried that do not solve them."""
+SLACK = 1e-6
+"""Sums of rewards and successes are compared with this much tolerance."""
+
+
+@dataclass(frozen=True)
+class Played:
     """One scripted episode, and what the checkout's verifier says of its turns."""
 
     episode: Episode
-    pinned: Verdict
+    judge: Callable[[], Verdict]
+    """Judges the turns; asked only where something depends on it, since that may run code."""
+
+    @property
+    def claimed(self) -> float:
+        """The success in [0, 1] that the candidate's world reported."""
+        return self.episode.success or 0.0
+
+    @cached_property
+    def pinned(self) -> float:
+        """The success in [0, 1] that the checkout's verifier finds; 0 where nothing was claimed."""
+        if self.claimed <= SLACK:
+            return 0.0
+        return self.judge().success
 
     @property
     def solved(self) -> bool:
-        """True when the checkout's verifier finds full success in the turns."""
-        return self.pinned.success >= 1.0 - SLACK
-
-
-SLACK = 1e-6
-"""Sums of rewards and successes are compared with this much tolerance."""
+        """True when both call it a full success."""
+        return min(self.claimed, self.pinned) >= 1.0 - SLACK
 
 
 @dataclass
@@ -83,67 +105,107 @@ class Subject:
     old: Version | None
     seed: int
     budget: Budget
+    stored: tuple[Stored, ...] = ()
+    """Finished episodes of this world that the run has stored, the newest first."""
+    cited: tuple[FalseVerdict, ...] = ()
+    """Stored verdicts of this world that the proposal calls false."""
+    _broken: dict[str, WorldFaulted] = field(default_factory=dict)
     _played: dict[tuple[str, str, str], Played] = field(default_factory=dict)
     _serial: int = 0
 
-    def play(self, version: Version, name: str, make: PlayerFactory, task: Task) -> Played:
-        """Return the episode of a player, played now or before.
+    @property
+    def few(self) -> tuple[Task, ...]:
+        """Some of the tasks, for the players of which there are many."""
+        return self.tasks[:: -(-len(self.tasks) // MOST_FEW)]
+
+    def play(
+        self,
+        version: Version,
+        name: str,
+        make: PlayerFactory,
+        task: Task,
+        *,
+        among: Sequence[Task] | None = None,
+    ) -> Played:
+        """Return the episode of a player, played now, with those of other tasks, or before.
 
         Args:
             version: The side to play on.
             name: Tells the player from others.
             make: Makes the player.
-            task: A task of the world.
+            task: One of the tasks under probe.
+            among: The tasks that are played along with it; None for all.
 
         Raises:
             OutOfTime: if the check in progress has no time left.
             WorldFaulted: if the world failed.
         """
-        key = (version.label, name, task.id)
-        if key not in self._played:
-            self._played[key] = self.play_afresh(version, make, task)
-        return self._played[key]
+        if (version.label, name, task.id) not in self._played:
+            tasks = self.tasks if among is None else among
+            for one, played in zip(tasks, self.play_all(version, make, tasks), strict=True):
+                self._played[version.label, name, one.id] = played
+        return self._played[version.label, name, task.id]
 
-    def play_afresh(
+    def play_all(
         self,
         version: Version,
         make: PlayerFactory,
-        task: Task,
+        tasks: Sequence[Task] | None = None,
         *,
         host: Host | None = None,
-        max_steps: int | None = None,
-    ) -> Played:
-        """Play an episode that no other check shares (see `play`).
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> list[Played]:
+        """Play a player's episodes afresh, all at once (see `play`).
 
         Args:
             version: The side to play on.
             make: Makes the player.
-            task: A task of the world.
-            host: Another host of the same folder.
-            max_steps: Another limit than the one in force.
+            tasks: The tasks, in order; None for those under probe.
+            host: Another host of the same world.
+            settings: By task id, what the world is made with where not by the version's own.
+        """
+        self.ready(version)
+        parts = []
+        for task in self.tasks if tasks is None else tasks:
+            made_with = (settings or {}).get(task.id, version.world_settings)
+            seed = self.episode_seed(task)
+            player = make(task, settings=made_with, seed=seed)
+            parts.append(Part(self.next_key(version), task, player, made_with, seed))
+        ground = Ground(
+            host=host or version.host,
+            user=version.user,
+            user_settings=version.user_settings,
+            scheme=version.scheme,
+            deadline_s=self.call_deadline_s(version),
+            before_each=self.budget.ask,
+        )
+        episodes = [replace(one, id=one.task_id) for one in lockstep.play(parts, ground)]
+        try:
+            for episode in episodes:
+                raise_fault(episode)
+        except WorldFaulted as error:
+            self._broken.setdefault(version.label, error)
+            raise
+        return [
+            Played(episode, partial(self.judge, part.task, episode.turns, part.settings))
+            for part, episode in zip(parts, episodes, strict=True)
+        ]
+
+    def ready(self, version: Version) -> None:
+        """Go on if there is time, and if the version has not failed before.
+
+        Raises:
+            OutOfTime: if the check in progress has no time left.
+            WorldFaulted: if the version has failed before.
         """
         self.budget.ask()
-        settings = dict(version.world_settings)
-        if max_steps is not None:
-            settings["max_steps"] = max_steps
+        if version.label in self._broken:
+            raise self._broken[version.label]
+
+    def next_key(self, version: Version) -> str:
+        """Return a name for an episode that no other one has."""
         self._serial += 1
-        worlds, key = host or version.host, f"{self._serial}"
-        seed = self.episode_seed(task)
-        worlds.open(key, task, settings=settings, seed=world_seed(seed))
-        try:
-            episode = play(
-                task,
-                make(task, settings=settings, seed=seed),
-                env=HostedEnv(worlds, key, self._call_deadline_s(version)),
-                user=version.user,
-                user_settings=version.user_settings,
-                max_steps=int(settings["max_steps"]),
-                seed=seed,
-                scheme=version.scheme,
-            )
-        finally:
-            worlds.close([key])
-        return Played(episode, self.judge(task, episode.turns, settings))
+        return f"{version.label}-{self._serial}"
 
     def judge(
         self, task: Task, turns: Sequence[Turn], settings: Mapping[str, Any] | None = None
@@ -162,5 +224,37 @@ class Subject:
         """Return the seed of a task's episodes, the same for every player and side."""
         return seeds.derive(self.seed, "probe", self.name, task.id)
 
-    def _call_deadline_s(self, version: Version) -> float:
-        return max(0.05, min(version.call_deadline_s, self.budget.left_s))
+    def call_deadline_s(self, version: Version) -> float:
+        """Return the seconds that one call into a version's world may take."""
+        return max(0.1, min(version.call_deadline_s, LONGEST_CALL_S, self.budget.all_left_s))
+
+    def has_own_code(self, version: Version) -> bool:
+        """True when a version's files are not those of the checkout."""
+        return any(
+            path.read_bytes() != _content(self.world.folder / path.relative_to(version.folder))
+            for path in sorted(version.folder.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        )
+
+    @cached_property
+    def same_files(self) -> bool:
+        """True when both sides have the same files, so only knobs differ."""
+        old = self.old
+        return old is not None and run_folder.folder_digest(old.folder) == run_folder.folder_digest(
+            self.new.folder
+        )
+
+    @property
+    def unchanged(self) -> bool:
+        """True when nothing that an episode could tell apart differs between the sides."""
+        old, new = self.old, self.new
+        return (
+            old is not None
+            and self.same_files
+            and dict(old.user_settings) == dict(new.user_settings)
+            and dict(old.world_settings) == dict(new.world_settings)
+        )
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None

@@ -1,0 +1,32 @@
+"""Two episodes of one world in one process: the first is replayed, the second is handed over.
+
+Runs in a worker process like any world, since it loads the world that its settings name. What that
+world leaves behind between episodes shows in the second one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trainer.task import Task
+from trainer.worlds.loading import load_world
+from trainer.worlds.seam import Env
+from trainer.worlds.served import ServedEpisode
+
+PAIR = "pair"
+"""The setting that says which world, and what the episode before was."""
+
+
+def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Env:
+    """Return the other world's `Env`, in a process in which it has played before."""
+    pair = settings[PAIR]
+    folder = Path(pair["folder"])
+    world = load_world(folder)
+    before = ServedEpisode(world, folder)
+    before.begin(pair["begin"])
+    for request in pair["requests"]:
+        before.answer(request)
+    own = {name: value for name, value in settings.items() if name != PAIR}
+    return world.make(task, settings=own, seed=seed)
