@@ -117,6 +117,21 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True)
+class MetaAgentConfig:
+    """Who co-evolves the run while it trains: a process of its own, beside the trainer."""
+
+    agent: str = ""
+    """`operator`, `naive`, `claude`, `codex`, or any command; empty for nobody."""
+    every: int = 10
+    """Training steps between two ticks."""
+    autonomy: Literal["watch", "propose", "act"] = "act"
+    """It reports, its proposals wait for a person, or the gate decides about them."""
+    own_experience: bool = False
+    """Whether its lessons stay in the run's folder `experience/`, as those of a demonstration or
+    of a study should, or go to the pool that all runs share."""
+
+
+@dataclass(frozen=True)
 class PlantedFault:
     """A fault that comes into force on purpose, to see whether it is noticed and mended."""
 
@@ -149,5 +164,6 @@ class RunConfig:
     checkpoint: CheckpointConfig = CheckpointConfig()
     knobs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Starting values of knobs that differ from `knobs/`, by file and name."""
+    meta_agent: MetaAgentConfig = MetaAgentConfig()
     plant: Mapping[str, PlantedFault] = field(default_factory=dict)
     """Faults to plant by name, for demonstrations and studies."""

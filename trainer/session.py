@@ -23,7 +23,16 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.paths import RunPaths
-from trainer import assembly, checkpoint, demonstrations, evaluation, launch, loop, run_folder
+from trainer import (
+    assembly,
+    checkpoint,
+    demonstrations,
+    evaluation,
+    launch,
+    loop,
+    meta_agent,
+    run_folder,
+)
 from trainer import resume as resuming
 from trainer.checkpoint import CheckpointError, Snapshot
 from trainer.evaluation import EvaluationResult
@@ -308,7 +317,8 @@ def _train(run: Run, console: Console, adjust: Adjust | None) -> Ending:
         run.stop_asked = asked
         if adjust is not None:
             adjust(run)
-        return loop.train(run)
+        with meta_agent.beside(run.config.meta_agent, run.paths):
+            return loop.train(run)
 
 
 @contextmanager
