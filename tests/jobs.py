@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from rich.console import Console
 from gate.contract import knobs
 from gate.contract.paths import RunPaths
 from gate.contract.records import StepRecord
-from gate.guard import KnobStatus
-from tests import live_run
+from gate.guard import KnobStatus, OpenTest
+from tests import lax_world, live_run
 from trainer import cli, evaluation, launch, recipe_file, session
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
@@ -30,30 +31,39 @@ _WRITES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir")
 
 
 class EditedKnobs(LiveKnobs):
-    """Live knobs whose files somebody saves just before the trainer looks at them."""
+    """Live knobs of a run to which something happens just before the trainer looks at them."""
 
-    def __init__(self, run: Run, edits: Mapping[str, Mapping[str, Any]]) -> None:
-        """Remember the edits.
+    def __init__(self, run: Run, plan: Mapping[str, Any]) -> None:
+        """Remember what happens.
 
         Args:
             run: The run; its world names are the recipe's.
-            edits: By step, the files to save: by name, the values that differ from the launch,
-                or one of `SPOILERS`.
+            plan: Three things, each by step. `edits`: the files to save, by name the values that
+                differ from the launch, or one of `SPOILERS`. `lax_at`: a step at which worlds
+                with a laxer verifier come into force. `tests`: the revision that the batch is
+                split against.
         """
         super().__init__(run.paths, worlds=tuple(run.config.worlds))
         self._paths = run.paths
-        self._edits = edits
+        self._plan = plan
 
     def reconcile(
         self, step: int, *, success_history: Sequence[float | None], now: float
     ) -> KnobStatus:
-        """Save what the step's edit says, then look."""
-        for name, values in self._edits.get(str(step), {}).items():
+        """Let happen what happens at the step, then look."""
+        for name, values in self._plan.get("edits", {}).get(str(step), {}).items():
             if isinstance(values, str):
                 SPOILERS[values](self._paths.knob_file(name))
             else:
                 save_knobs(self._paths, name, values)
-        return super().reconcile(step, success_history=success_history, now=now)
+        if self._plan.get("lax_at") == step:
+            lax_world.bring(self._paths, step=step)
+        status = super().reconcile(step, success_history=success_history, now=now)
+        if "tests" not in self._plan:
+            return status
+        old, new = self._plan["tests"].get(str(step)), self.condition(status.revision)
+        test = None if old is None else OpenTest(7, old=self.condition(old), new=new)
+        return replace(status, test=test)
 
 
 def _become_a_directory(path: Path) -> None:
@@ -126,11 +136,11 @@ def resume(root: str, **plan: Any) -> int:
 
     Args:
         root: Its directory.
-        plan: What happens meanwhile. `edits`: see `EditedKnobs`. `stop_after`: a clean stop once
-            that step is done. `die_at`: a part of a path and a count; the process kills itself
-            before that write. `file_limit`: bytes that no file may outgrow until the run has
-            waited once. `witness`: a file to which `status.json` is copied line by line, once
-            for each step.
+        plan: What happens meanwhile. `edits`, `lax_at`, `tests`: see `EditedKnobs`.
+            `stop_after`: a clean stop once that step is done. `die_at`: a part of a path and a
+            count; the process kills itself before that write. `file_limit`: bytes that no file
+            may outgrow until the run has waited once. `witness`: a file to which `status.json` is
+            copied line by line, once for each step.
     """
     if "die_at" in plan:
         _die_at(Path(root), *plan["die_at"])
@@ -152,7 +162,7 @@ def evaluate_command(place: str, *words: str) -> int:
 
 
 def _adjust(plan: Mapping[str, Any], run: Run) -> None:
-    run.live = EditedKnobs(run, plan.get("edits", {}))
+    run.live = EditedKnobs(run, plan)
     if "stop_after" in plan:
         asked, last = run.stop_asked, plan["stop_after"]
         run.stop_asked = lambda: asked() or run.snapshot.step >= last
