@@ -17,11 +17,13 @@ import typer
 
 from gate import selftest, telling
 from gate.contract import files, ledger, proposals
+from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding, Refused
 from gate.contract.knobs import tree
 from gate.contract.ledger import EntryKind, Revision
 from gate.contract.paths import RunPaths
-from gate.guard import applying, inspection, setting
+from gate.effects.verdicts import Judgement
+from gate.guard import applying, inspection, setting, standing
 
 REFUSED = 1
 RUNS = Path("runs")
@@ -66,7 +68,8 @@ def check(
     """Check knob files: a run's, against what is in force, or a directory's by themselves.
 
     Nothing is changed. For a run, and for a proposal of it, the answer is what the next step
-    boundary would say. The check of a directory, as CI runs it, includes the self-test.
+    boundary would say, and open tests tell what they show so far. The check of a directory, as CI
+    runs it, includes the self-test.
 
     Examples: 'gate check' (the starting set in knobs/), 'gate check latest --json',
     'gate check latest --proposal 7', 'gate check latest --draft new.yaml',
@@ -95,6 +98,7 @@ def check(
         found = replace(found, findings=(*silent, *found.findings))
     else:
         raise typer.BadParameter(f"{target} is neither a run nor a directory of knob files")
+    open_tests = _open_tests(run) if run is not None else ()
     if as_json:
         _print_json(
             {
@@ -103,11 +107,15 @@ def check(
                 "revision": found.revision,
                 "changes": [change.to_json() for change in found.changes],
                 "findings": [finding.to_json() for finding in found.findings],
+                "tests": [
+                    {**test.to_json(), "now": str(judgement)} for test, judgement in open_tests
+                ],
             }
         )
     else:
         telling.changes(found.changes)
         telling.findings(found.findings)
+        telling.tests(open_tests)
         telling.say("passed" if found.passed else "refused", before=f"{found.target}: ")
     raise typer.Exit(0 if found.passed else REFUSED)
 
@@ -299,6 +307,13 @@ def _known_proposal(run: RunPaths, number: int) -> None:
     if number not in known:
         told = ", ".join(map(str, known[-5:])) or "none"
         raise typer.BadParameter(f"{run.root} has no proposal {number}; known: {told}")
+
+
+def _open_tests(run: RunPaths) -> tuple[tuple[Experiment, Judgement], ...]:
+    """Return the open tests of a run; none of one whose ledger cannot be trusted."""
+    if not ledger.verify(run.ledger).ok:
+        return ()
+    return standing.open_tests(run, worlds=_worlds_of(run))
 
 
 def _self_test(as_json: bool) -> NoReturn:

@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from gate.contract import knobs
+from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding
 from gate.contract.ledger import Entry, EntryKind
+from gate.effects.verdicts import Judgement
 
 STYLES = {
     "error": "bold red",
@@ -23,6 +25,7 @@ STYLES = {
     "committed": "bold green",
     "launch": "bold",
     "abandoned": "bold yellow",
+    "opened": "bold magenta",
     "outcome": "bold magenta",
 }
 """How a line's first word looks on a terminal that has colours."""
@@ -52,6 +55,15 @@ def changes(found: Iterable[knobs.KnobChange], *, before: str = "") -> None:
         say("", f"{before}{change.path}: {change.old} -> {change.new}")
 
 
+def tests(found: Iterable[tuple[Experiment, Judgement]]) -> None:
+    """Print open tests with what they say now, one a line."""
+    for experiment, judgement in found:
+        whose = f"revision {experiment.revision}"
+        if experiment.proposal is not None:
+            whose = f"proposal {experiment.proposal}, {whose}"
+        say(judgement.verdict.value, f": {judgement.because}", before=f"{experiment} ({whose}): ")
+
+
 def as_record(entry: Entry, intents: Mapping[int | None, Entry]) -> dict[str, Any]:
     """Return a line of the ledger with all that belongs to it, a revision's intent included."""
     intent = intents.get(entry.revision) if entry.kind is EntryKind.COMMITTED else None
@@ -64,13 +76,17 @@ def line(entry: Entry, intents: Mapping[int | None, Entry]) -> None:
     record = as_record(entry, intents)
     details = record.get("details", {})
     rest = f"  revision {record.get('revision')}"
-    if "proposal" in record:
+    if record.get("proposal") is not None:
         rest = f"  proposal {record['proposal']}{rest}"
     if "author" in record:
         why = f": {' '.join(record['reason'].split())[:LONGEST_REASON]}" if record["reason"] else ""
         rest += f"  {record['origin']} {_which(details)}by {record['author']}{why}"
+    if entry.kind is EntryKind.OPENED:
+        rest += f"  {Experiment.from_json(entry.body)}"
     if "verdict" in record:
         rest += f"  {record['verdict']}: {record.get('because', '')}"
+    if record.get("rolled_back_by") is not None:
+        rest += f"; taken back by revision {record['rolled_back_by']}"
     say(str(entry.kind), rest, before=f"step {entry.step}  ")
     changes(map(knobs.KnobChange.from_json, record.get("changes", ())), before="    ")
     for finding in (*record.get("findings", ()), *details.get("findings", ())):

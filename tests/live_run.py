@@ -61,7 +61,7 @@ def log_success(run: RunPaths, success: float | None, *, steps: int) -> None:
     """Append step records with the part that the gate reads."""
     done = len(files.read_lines(run.steps).records)
     for step in range(done + 1, done + steps + 1):
-        files.append_line(run.steps, {"step": step, "success": success})
+        files.append_line(run.steps, {"step": step, "success": success, "anchor_success": success})
 
 
 @contextlib.contextmanager

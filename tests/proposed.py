@@ -36,7 +36,7 @@ def log_steps(run: RunPaths, steps: int, success: float = 0.5) -> None:
     run.episodes.mkdir(exist_ok=True)
     done = len(files.read_lines(run.steps).records)
     for step in range(done + 1, done + steps + 1):
-        files.append_line(run.steps, {"step": step, "success": success})
+        files.append_line(run.steps, {"step": step, "success": success, "anchor_success": success})
         files.append_line(run.episodes_of(step), {"id": f"{step:06d}-00"})
 
 

@@ -84,6 +84,15 @@ class Experiment:
         """Steps after the opening at which it is judged for the last time."""
         return 2 * self.ready_after
 
+    def __str__(self) -> str:
+        """Return on one line how it is judged, or why it is not."""
+        if not self.judged:
+            return f"test {self.number} cannot judge it: {self.because}"
+        last = self.opened + self.ready_after - 1
+        found = "" if self.detectable is None else f", finds {self.detectable:.3f} 4 times in 5"
+        design = self.design.replace("_", " ")
+        return f"test {self.number}: {design}, steps {self.opened} to {last}{found}"
+
     def to_json(self) -> dict[str, Any]:
         """Return it as the ledger keeps it."""
         values: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}

@@ -15,6 +15,7 @@ from gate.contract import files, knobs, ledger
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.paths import RunPaths
+from gate.effects import anchors
 from gate.guard import desired, history, submission
 from gate.guard.looking import look
 from gate.guard.status import KnobStatus
@@ -47,17 +48,14 @@ class Evidence:
     step: int
     """The last finished step."""
     success_history: tuple[float, ...]
-    """Mean success of the last steps that have one, oldest first."""
+    """Mean success of the anchors of the last steps that had any, oldest first."""
 
 
 def evidence(run: RunPaths) -> Evidence:
     """Read the evidence that the rules may use from a run's last step records."""
-    records = files.tail(run.steps, 2 * WINDOW).records
-    known = [record["success"] for record in records if record.get("success") is not None]
-    return Evidence(
-        step=records[-1]["step"] if records else 0,
-        success_history=tuple(float(success) for success in known[-WINDOW:]),
-    )
+    records = files.tail(run.steps, (anchors.LONGEST_GAP + 1) * WINDOW).records
+    known = anchors.mastery([record.get("anchor_success") for record in records])
+    return Evidence(step=records[-1]["step"] if records else 0, success_history=known[-WINDOW:])
 
 
 def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:

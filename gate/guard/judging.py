@@ -135,9 +135,13 @@ def _harm(
         process = process.after(value - usual)
         if process.harm:
             after = step - declared.opened + 1
-            found = verdicts.decide(declared, Evidence(after, harm=process.evidence))
-            shown = effect_of(experiment, points, elapsed=after)
-            return replace(found, evidence=replace(found.evidence, effect=shown))
+            shown = Evidence(
+                after,
+                effect_of(experiment, points, elapsed=after),
+                harm=process.evidence,
+                noise_floor=experiment.noise_floor,
+            )
+            return verdicts.decide(declared, shown)
     return None
 
 

@@ -91,7 +91,7 @@ class ChangeSet:
     step: int = 0
     """The first training step that would run under it."""
     success_history: Sequence[float] = ()
-    """Mean success of the last training steps, in [0, 1], oldest first."""
+    """Mean success of the anchors of the last steps that had any, in [0, 1], oldest first."""
     last_written: Mapping[str, int] = field(default_factory=dict[str, int])
     """The step at which each knob was written last, by path."""
     positions: Mapping[str, Position] = field(default_factory=dict[str, Position])

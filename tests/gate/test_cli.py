@@ -80,7 +80,7 @@ def test_a_check_uses_the_evidence_of_the_step_records(run: RunPaths) -> None:
     live_run.log_success(run, 0.8, steps=9)
     found = gate("check", "latest")
     assert found.exit_code == 1
-    assert "success is known for 19 of 20 steps" in found.stdout
+    assert "anchors were played in 19 of 20 steps" in found.stdout
     live_run.log_success(run, 0.8, steps=1)
     assert gate("check", "latest").exit_code == 0
 

@@ -36,7 +36,7 @@ def test_harder_is_allowed_at_the_floor_however_its_mean_is_rounded() -> None:
 
 def test_nineteen_steps_are_not_enough_data() -> None:
     findings = list(difficulty.check(change_set(RAISE, success_history=[0.8] * 19)))
-    assert "not enough data: success is known for 19 of 20 steps" in findings[0].message
+    assert "not enough data: anchors were played in 19 of 20 steps" in findings[0].message
 
 
 def test_a_step_without_a_number_is_not_enough_data() -> None:
@@ -90,7 +90,7 @@ def test_the_finding_is_a_next_step() -> None:
         iter(difficulty.check(change_set(RAISE, success_history=[0.62] * 20, positions=places)))
     )
     assert found.message == (
-        "environment.max_steps: 16 -> 17 makes tasks harder, but recent success is 0.62 over "
+        "environment.max_steps: 16 -> 17 makes tasks harder, but recent success of the anchors is 0.62 over "
         "20 steps; it must reach 0.80."
     )
     assert found.next_step == "Wait, or make an easier change first."
