@@ -13,6 +13,13 @@ GENEROSITY = 10.0
 """Times its even share that one check may take, since most checks leave most of theirs."""
 
 
+LOADING_SHARE = 0.4
+"""Share of all time that one world may take to load."""
+CALL_SHARE = 0.3
+"""Share of all time that one call into a world may take, so that one that hangs leaves time for
+the others."""
+
+
 class OutOfTime(Exception):
     """A check has used up its time."""
 
@@ -30,6 +37,10 @@ class Budget:
         self._clock = clock
         self._began = clock()
         self._ends = self._began + seconds
+        self.loading_s = LOADING_SHARE * seconds
+        """Seconds that one world may take to load."""
+        self.longest_call_s = CALL_SHARE * seconds
+        """Seconds that one call into a world may take."""
         self._until = self._ends
 
     @property

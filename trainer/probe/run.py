@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gate.contract.findings import Finding, Severity
-from trainer.probe import sampling, staging, stored
+from trainer.probe import sampling, selectors, staging, stored
 from trainer.probe.budget import Budget, OutOfTime
 from trainer.probe.checks import CHECKS, Check
 from trainer.probe.faulted import WorldFaulted
@@ -21,14 +21,12 @@ from trainer.probe.outcome import Outcome, finding
 from trainer.probe.report import Report
 from trainer.probe.request import Request, Values
 from trainer.probe.subject import Subject
-from trainer.recipe import WorldConfig
+from trainer.recipe import RunConfig, WorldConfig
 from trainer.worlds.calls import Host
 from trainer.worlds.host import WorldHost
 from trainer.worlds.limits import Limits
 
 UNREACHED, FAULT = "unreached", "world_fault"
-LOAD_S = 4.0
-"""Seconds that a candidate may take to load."""
 CLOSING_S = 0.5
 """Seconds kept back for ending processes and writing the report."""
 
@@ -49,9 +47,11 @@ def probe(
     budget = Budget(request.seconds - CLOSING_S, clock)
     recipe = staging.recipe_of(request)
     with ExitStack() as stack:
-        hosts: dict[str, Host] = {"new": stack.enter_context(_host(request.new, request.worlds))}
+        hosts: dict[str, Host] = {
+            "new": stack.enter_context(_host(request.new, request.worlds, budget))
+        }
         if request.old is not None:
-            hosts["old"] = stack.enter_context(_host(request.old, request.worlds))
+            hosts["old"] = stack.enter_context(_host(request.old, request.worlds, budget))
         work = _Work(budget)
         episodes = stored.read(request.run, request.max_episodes)
         portions = sampling.portions(request.tasks, len(request.worlds))
@@ -70,6 +70,7 @@ def probe(
             work.findings += staged.findings
             if staged.subject is not None:
                 work.subjects.append(staged.subject)
+        work.findings += _unresolved(request, recipe)
         work.do_all()
     return Report(
         findings=tuple(work.findings),
@@ -79,9 +80,9 @@ def probe(
     )
 
 
-def _host(values: Values, worlds: tuple[str, ...]) -> WorldHost:
+def _host(values: Values, worlds: tuple[str, ...], budget: Budget) -> WorldHost:
     folders: dict[str, Path] = {name: values.world_root / name for name in worlds}
-    return WorldHost(folders, limits=Limits(load_s=LOAD_S))
+    return WorldHost(folders, limits=Limits(load_s=budget.loading_s))
 
 
 @dataclass
@@ -121,16 +122,28 @@ class _Work:
             return Outcome(None, tuple(found))
 
 
+def _unresolved(request: Request, recipe: RunConfig) -> list[Finding]:
+    """Return which names in the knobs resolve to nothing; those in force already as warnings."""
+    worlds, declared = tuple(recipe.worlds), staging.declared(request, recipe)
+    old = request.old
+    before = [] if old is None else list(selectors.unresolved(old.knobs, worlds, declared))
+    known = {(one.path, one.value) for one in before}
+    return [
+        _soft(one) if (one.path, one.value) in known else one
+        for one in selectors.unresolved(request.new.knobs, worlds, declared)
+    ]
+
+
+def _soft(one: Finding) -> Finding:
+    return replace(one, severity=Severity.WARNING, message=f"{one.message} It was so before.")
+
+
 def _as_before(new: Outcome, old: Outcome) -> Outcome:
     """Return the outcome as warnings where what is in force is no better."""
     worse = old.measured is None or (new.measured or 0.0) > old.measured or not old.refuses
     if worse:
         return new
-    softened = (
-        replace(one, severity=Severity.WARNING, message=f"{one.message} It was so before.")
-        for one in new.findings
-    )
-    return Outcome(new.measured, tuple(softened))
+    return Outcome(new.measured, tuple(map(_soft, new.findings)))
 
 
 def _unreached(name: str, subject: Subject, why: str) -> Finding:

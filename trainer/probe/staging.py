@@ -6,6 +6,7 @@ candidate is run in this process.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -28,7 +29,11 @@ from trainer.users.seam import UserEngine
 from trainer.users.symbolic import SymbolicUser
 from trainer.worlds import catalog
 from trainer.worlds.calls import Host
-from trainer.worlds.declaration import DeclarationError, read_declaration
+from trainer.worlds.declaration import (
+    DeclarationError,
+    WorldDeclaration,
+    read_declaration,
+)
 from trainer.worlds.loading import load_world
 
 LOADING = "loading"
@@ -54,6 +59,15 @@ def recipe_of(request: Request) -> RunConfig:
     if request.run is None:
         return RunConfig("probe", worlds={name: WorldConfig() for name in request.worlds})
     return run_folder.read_launch(RunPaths(request.run))
+
+
+def declared(request: Request, recipe: RunConfig) -> dict[str, WorldDeclaration]:
+    """Return what the candidate's worlds declare, those left out that cannot be read."""
+    found: dict[str, WorldDeclaration] = {}
+    for name in recipe.worlds:
+        with contextlib.suppress(DeclarationError):
+            found[name] = read_declaration(request.new.world_root / name)
+    return found
 
 
 def stage(

@@ -55,8 +55,6 @@ class Version:
         return int(self.world_settings["max_steps"])
 
 
-LONGEST_CALL_S = 3.0
-"""Seconds that one call into a world may take, whatever its knobs say."""
 MOST_FEW = 12
 """Tasks on which the players are tried that do not solve them."""
 SLACK = 1e-6
@@ -226,7 +224,8 @@ class Subject:
 
     def call_deadline_s(self, version: Version) -> float:
         """Return the seconds that one call into a version's world may take."""
-        return max(0.1, min(version.call_deadline_s, LONGEST_CALL_S, self.budget.all_left_s))
+        longest = min(self.budget.longest_call_s, self.budget.all_left_s)
+        return max(0.1, min(version.call_deadline_s, longest))
 
     def has_own_code(self, version: Version) -> bool:
         """True when a version's files are not those of the checkout."""

@@ -22,8 +22,6 @@ from trainer.worlds.limits import Limits
 
 NAME = "isolation"
 MOST_PAIRS = 3
-LOAD_S = 4.0
-"""Seconds that the process of both may take to load."""
 
 
 def check(subject: Subject, version: Version) -> Outcome:
@@ -47,7 +45,7 @@ def check(subject: Subject, version: Version) -> Outcome:
         }
         for before, task in pairs
     }
-    with WorldHost({subject.name: folder}, limits=Limits(load_s=LOAD_S)) as host:
+    with WorldHost({subject.name: folder}, limits=Limits(load_s=subject.budget.loading_s)) as host:
         tasks = [task for _, task in pairs]
         after = subject.play_all(version, oracle, tasks, host=host, settings=settings)
     for (before, task), played in zip(pairs, after, strict=True):

@@ -14,8 +14,6 @@ from trainer.worlds.host import WorldHost
 from trainer.worlds.limits import Limits
 
 NAME = "same_reply"
-LOAD_S = 4.0
-"""Seconds that the fresh process may take to load."""
 
 
 def check(subject: Subject, version: Version) -> Outcome:
@@ -28,7 +26,9 @@ def check(subject: Subject, version: Version) -> Outcome:
     }
     differing: list[str] = []
     order = tuple(reversed(subject.tasks))
-    with WorldHost({subject.name: version.folder}, limits=Limits(load_s=LOAD_S)) as fresh:
+    with WorldHost(
+        {subject.name: version.folder}, limits=Limits(load_s=subject.budget.loading_s)
+    ) as fresh:
         for name, make in players.items():
             again = subject.play_all(version, make, order, host=fresh)
             for task, played in zip(order, again, strict=True):
