@@ -22,6 +22,8 @@ from trainer.worlds.persuasion.oracle import PLAYERS as PERSUASION_PLAYERS
 from trainer.worlds.player import PlayerFactory
 from trainer.worlds.search import loader as search
 from trainer.worlds.search.oracle import PLAYERS as SEARCH_PLAYERS
+from trainer.worlds.tau2_telecom import loader as tau2_telecom
+from trainer.worlds.tau2_telecom.oracle import PLAYERS as TAU2_TELECOM_PLAYERS
 from trainer.worlds.telepathy import loader as telepathy
 from trainer.worlds.telepathy.oracle import PLAYERS as TELEPATHY_PLAYERS
 from trainer.worlds.travel import loader as travel
@@ -61,6 +63,9 @@ WORLDS: Mapping[str, World] = {
     "persuasion": World(persuasion.FOLDER, persuasion.load, PERSUASION_PLAYERS, "PersuadeGym"),
     "search": World(search.FOLDER, search.load, SEARCH_PLAYERS, "Bamboogle"),
     "colbench": World(colbench.FOLDER, colbench.load, COLBENCH_PLAYERS, "ColBench"),
+    "tau2_telecom": World(
+        tau2_telecom.FOLDER, tau2_telecom.load, TAU2_TELECOM_PLAYERS, "tau2-bench"
+    ),
 }
 
 

@@ -74,6 +74,10 @@ class Desk:
         match action.choice:
             case Choice.TOOL if action.name in self._domain.agent.tools:
                 return self._call(action)
+            case Choice.TOOL if action.name in self._domain.user.tools:
+                return _malformed(
+                    f"{action.name} is a tool of the user's own; ask them in words to use it"
+                )
             case Choice.TOOL:
                 return _malformed(f"there is no tool named {action.name[:40]!r}")
             case Choice.ACTION:
