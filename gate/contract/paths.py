@@ -90,6 +90,11 @@ class RunPaths:
         """Contents of a revision on their way into force; empty between transactions."""
         return self.root / ".staging"
 
+    @property
+    def probe(self) -> Path:
+        """What the probe under way works with; gone when none is."""
+        return self.root / ".probe"
+
     def knob_file(self, name: str) -> Path:
         """The live knob file of one of the four names, such as `user`."""
         return self.knobs / f"{name}.yaml"

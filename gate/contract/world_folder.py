@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gate.contract import files
@@ -70,6 +70,24 @@ def read(folder: Path, *, told: str) -> dict[str, bytes]:
     if findings:
         raise Refused(findings)
     return found
+
+
+def read_all(root: Path, worlds: Iterable[str], *, told: str) -> dict[str, bytes]:
+    """Return the bytes of every file of several worlds, by world and path within.
+
+    Args:
+        root: Holds a folder for each world.
+        worlds: Their names.
+        told: What findings call `root`, as `world/0003`.
+
+    Raises:
+        Refused: at the first world with a file that is not to be read.
+    """
+    return {
+        f"{world}/{path}": content
+        for world in sorted(worlds)
+        for path, content in read(root / world, told=f"{told}/{world}").items()
+    }
 
 
 def digest(contents: Mapping[str, bytes]) -> str:

@@ -3,6 +3,7 @@
 from gate.contract.ledger import Revision
 from gate.guard.guard import Guard
 from gate.guard.planting import plant
+from gate.guard.probing import Prober
 from gate.guard.status import Condition, EffectTold, KnobStatus, OpenTest, ProposalOutcome
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Guard",
     "KnobStatus",
     "OpenTest",
+    "Prober",
     "ProposalOutcome",
     "Revision",
     "plant",

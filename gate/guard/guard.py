@@ -8,7 +8,7 @@ every step until the file is mended, and the file itself is never touched.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,7 +21,9 @@ from gate.contract.paths import RunPaths
 from gate.effects import anchors
 from gate.guard import desired, history, taking_up
 from gate.guard.desired import Desired
+from gate.guard.intact import Watch
 from gate.guard.looking import Trouble, look
+from gate.guard.probing import Prober
 from gate.guard.status import Condition, EffectTold, KnobStatus
 from gate.guard.trials import Trials
 
@@ -49,9 +51,17 @@ class Guard:
     boundary.
     """
 
-    def __init__(self, run: RunPaths, worlds: tuple[str, ...], past: history.History) -> None:
+    def __init__(
+        self,
+        run: RunPaths,
+        worlds: tuple[str, ...],
+        past: history.History,
+        prober: Prober | None = None,
+    ) -> None:
         self._run = run
         self._worlds = worlds
+        self._prober = prober
+        self._watch = Watch(run)
         self._past = past
         self._paths = {f"knobs/{name}.yaml": os.fspath(run.knob_file(name)) for name in knobs.FILES}
         self._ledger = os.fspath(run.ledger)
@@ -66,7 +76,14 @@ class Guard:
         self._status = self._in_force(past.newest)
 
     @classmethod
-    def open(cls, run: RunPaths, *, worlds: Sequence[str], at_revision: int | None = None) -> Guard:
+    def open(
+        cls,
+        run: RunPaths,
+        *,
+        worlds: Sequence[str],
+        at_revision: int | None = None,
+        prober: Prober | None = None,
+    ) -> Guard:
         """Return a guard that holds the last good values: what the ledger says is in force.
 
         Files that were edited while nobody looked are found by the first `reconcile`.
@@ -75,13 +92,15 @@ class Guard:
             run: The run; its ledger begins with a launch.
             worlds: Names of the run's worlds.
             at_revision: Begin under this revision, as a replay does; by default the newest.
+            prober: Probes, beside the training, what would change a dialogue; without one the
+                rules alone decide about knobs, and no proposal changes a world.
 
         Raises:
             ledger.Damaged: if the ledger cannot be trusted.
             gate.contract.findings.Refused: if the launch values are not valid.
             ValueError: if there is no such revision.
         """
-        guard = cls(run, tuple(worlds), history.read(run.ledger, worlds=tuple(worlds)))
+        guard = cls(run, tuple(worlds), history.read(run.ledger, worlds=tuple(worlds)), prober)
         if at_revision is not None:
             guard.return_to(at_revision)
         return guard
@@ -143,6 +162,7 @@ class Guard:
             and [look(path) for path in self._paths.values()] == self._seen
             and proposals.names_in(self._proposals) == self._names
             and history.size(self._ledger) == self._past.num_bytes
+            and self._watch.same(self._status.world_revision)
             and not self._trials.news(self._past, step)
         ):
             return self._dressed(step)
@@ -150,7 +170,8 @@ class Guard:
         self._settled = False
         try:
             with files.run_lock(self._run.root, purpose=f"step {step}", timeout_s=LOCK_TIMEOUT_S):
-                self._status = self._take_up(step, anchors.mastery(success_history), now)
+                status = self._take_up(step, anchors.mastery(success_history), now)
+                self._status = self._with_worlds(status, step, now)
         except (files.LockBusy, files.DiskFull, ledger.Damaged) as error:
             self._status = replace(before, refused=(_postponed(error),))
         # Also what a command decided, and what a crash cut short, since the last look.
@@ -163,6 +184,19 @@ class Guard:
         if self._status.revision != before.revision:
             status = replace(status, changed=knobs.diff(before.knobs, self._status.knobs))
         return self._with_news(replace(status, proposals=decided) if decided else status)
+
+    def close(self) -> None:
+        """End a probe that is under way; what it was asked about is probed again next time."""
+        if self._prober is not None:
+            self._prober.close()
+
+    def _with_worlds(self, status: KnobStatus, step: int, now: float) -> KnobStatus:
+        """Return a status that also tells what was edited in place in the worlds in force."""
+        edited = self._watch.look(self._past)
+        state = {one.file or "": one.message for one in edited}
+        if edited and state not in self._past.refused:
+            self._record_refusal(state, edited, step, now)
+        return replace(status, refused=(*status.refused, *edited)) if edited else status
 
     def _dressed(self, step: int) -> KnobStatus:
         """Return what is in force in one step, the tests that are open taken into account."""
@@ -219,6 +253,7 @@ class Guard:
             success_history=success_history,
             now=now,
             trials=self._trials,
+            prober=self._prober,
         )
         self._past = taken.past
         # What was decided changed files and reports: the next look finds out how they are.
@@ -255,15 +290,20 @@ class Guard:
         if want.unfinished and self._unfinished_steps <= SILENT_STEPS:
             return replace(status, waiting=self._held_up())
         if want.state not in self._past.refused:
-            body = {
-                "state": want.state,
-                "revision": status.revision,
-                "findings": [finding.to_json() for finding in findings],
-            }
-            ledger.append(self._run.ledger, EntryKind.REFUSED, body, step=step, now=now)
-            self._follow_ledger()
+            self._record_refusal(want.state, findings, step, now)
         self._settled = not any(finding.rule in EVIDENCE_RULES for finding in findings)
         return replace(status, refused=findings, waiting=self._held_up())
+
+    def _record_refusal(
+        self, state: Mapping[str, str], findings: Sequence[Finding], step: int, now: float
+    ) -> None:
+        body = {
+            "state": state,
+            "revision": self._past.newest,
+            "findings": [finding.to_json() for finding in findings],
+        }
+        ledger.append(self._run.ledger, EntryKind.REFUSED, body, step=step, now=now)
+        self._follow_ledger()
 
     def _held_up(self) -> tuple[Finding, ...]:
         """Return why proposals wait while an edit of the knob files is not in force."""

@@ -146,6 +146,7 @@ def outcomes(entries: Iterable[Entry], revisions: Sequence[Revision]) -> dict[in
             changes=_changes(entry.body["changes"]),
             findings=_findings(entry.body["findings"]),
             digest=entry.body["digest"],
+            **_kept(entry.body.get("details", {})),
         )
         for entry in entries
         if entry.kind is EntryKind.REFUSED and "proposal" in entry.body
@@ -161,8 +162,18 @@ def outcomes(entries: Iterable[Entry], revisions: Sequence[Revision]) -> dict[in
                 findings=_findings(revision.details["findings"]),
                 digest=said["digest"],
                 forced=revision.details.get("forced", {}).get("reason", ""),
+                **_kept(revision.details),
             )
     return found
+
+
+def _kept(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a line of the ledger keeps about worlds and the probe."""
+    return {
+        "worlds": tuple(details.get("worlds", ())),
+        "difference": details.get("difference", ""),
+        "probe": details.get("probe"),
+    }
 
 
 def _changes(records: Iterable[Mapping[str, Any]]) -> tuple[KnobChange, ...]:

@@ -28,6 +28,12 @@ class ProposalOutcome:
     """The sha256 of the file that was decided about; empty if it could not be read."""
     forced: str = ""
     """Why a person overruled what stood against it."""
+    worlds: tuple[str, ...] = ()
+    """The worlds of which it changes files."""
+    difference: str = ""
+    """How those files differ."""
+    probe: Mapping[str, Any] | None = None
+    """What a probe measured; None where none was asked."""
 
     def __str__(self) -> str:
         """Return it on one line: the first reason of a refusal, or the revision."""
@@ -49,6 +55,9 @@ class ProposalOutcome:
             "changes": [change.to_json() for change in self.changes],
             "findings": [finding.to_json() for finding in self.findings],
             "forced": self.forced,
+            "worlds": list(self.worlds),
+            "difference": self.difference,
+            "probe": None if self.probe is None else dict(self.probe),
         }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from gate import rules
 from gate.contract import (
     candidate,
+    candidate_world,
     files,
     knobs,
     ledger,
@@ -27,10 +28,13 @@ from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author, EntryKind, Revision, RevisionKind
 from gate.contract.paths import RunPaths
 from gate.contract.proposals import Otherwise, Proposal
-from gate.guard import gathering, history, opening, stale, way_back
+from gate.guard import gathering, history, opening, staging, stale, way_back
 from gate.guard.history import History
 from gate.guard.looking import Trouble, look
 from gate.guard.opening import Change
+from gate.guard.probing import Question, Report
+from gate.guard.staging import Worlds
+from gate.rules import world_knobs
 from gate.rules.change_set import ChangeSet, Position
 
 OVERRULABLE = frozenset({"rules.difficulty"})
@@ -57,11 +61,31 @@ class Judged:
     new: Knobs | None = field(default=None, repr=False)
     change: Change | None = field(default=None, repr=False)
     """What would be tested, once it passed; None for what takes a revision back."""
+    worlds: Worlds = field(default=Worlds(), repr=False)
+    """What it would do to the worlds."""
+    question: Question | None = field(default=None, repr=False)
+    """What a probe is to be asked about it, once it passed; None if it changes no dialogue."""
+    report: Report | None = field(default=None, repr=False)
+    """What the probe answered."""
 
     @property
     def passed(self) -> bool:
         """True when nothing stands against it."""
         return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def answered(self, report: Report) -> Judged:
+        """Return it with what a probe found."""
+        return replace(self, findings=(*self.findings, *report.findings), report=report)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the ledger keeps beside the proposal itself and the changes of knobs."""
+        kept: dict[str, Any] = {}
+        if self.worlds.changes:
+            kept["worlds"] = self.worlds.names
+            kept["difference"] = candidate_world.difference(self.worlds.changes)
+        if self.report is not None:
+            kept["probe"] = self.report.to_json()
+        return kept
 
     def overrule(self) -> Judged:
         """Return it without the findings that a person may overrule."""
@@ -104,12 +128,13 @@ def judge(
         else:
             proposal = proposal_reading.read(number, draft, worlds=worlds)
         judged = replace(judged, digest=proposal.digest, proposal=proposal)
-        changes, new = _changes(run, proposal, current, past, worlds)
+        changed = staging.read(run, past, proposal, worlds)
+        changes, new = _changes(run, proposal, changed, current, past, worlds)
     except proposal_reading.Unfinished:
         raise
     except Refused as refused:
         return replace(judged, findings=refused.findings)
-    judged = replace(judged, changes=changes, new=new)
+    judged = replace(judged, changes=changes, new=new, worlds=changed)
     later = (superseded or {}).get(number)
     if later is not None:
         message = f"Proposal {number} is superseded by proposal {later}."
@@ -119,6 +144,8 @@ def judge(
         old=current,
         new=new,
         changes=changes,
+        worlds=changed.changes,
+        world_moves=[move for one in changed.changes for move in world_knobs.moves(one)],
         author=Author.META_AGENT,
         reason=proposal.why,
         step=step,
@@ -136,10 +163,11 @@ def judge(
     judged = replace(judged, findings=rules.check(change_set, exempt=exempt))
     if not judged.passed or proposal.reverts is not None:
         return judged
-    change = Change(past.newest, current, new, changes, proposal=proposal.to_json())
+    change = Change(past.newest, current, new, changes, changed.moved, proposal=proposal.to_json())
+    question = staging.question(run, past, proposal, new, changes, changed, names=worlds)
     refuse = proposal.if_underpowered is Otherwise.REFUSE
     told = opening.doubts(run, past, change, step=step, refuse=refuse)
-    return replace(judged, findings=(*judged.findings, *told), change=change)
+    return replace(judged, findings=(*judged.findings, *told), change=change, question=question)
 
 
 def bring_into_force(
@@ -148,8 +176,8 @@ def bring_into_force(
     """Commit a proposal that passed; its knob files keep their comments.
 
     Args:
-        run: The run.
-        judged: The proposal, passed.
+        run: The run, whose lock the caller holds.
+        judged: The proposal, passed, and probed where it changes a world.
         step: The first training step under it.
         now: Seconds since 1970.
         forced: Why a person overruled findings; empty if nobody did.
@@ -160,9 +188,12 @@ def bring_into_force(
     """
     if judged.proposal is None or not judged.passed:
         raise ValueError(f"proposal {judged.number} has not passed; judge it first")
+    if judged.worlds.changes and judged.report is None:
+        raise ValueError(f"proposal {judged.number} changes a world; probe it first")
     details: dict[str, Any] = {
         "proposal": judged.proposal.to_json(),
         "findings": [finding.to_json() for finding in judged.findings],
+        **judged.to_json(),
     }
     if judged.overruled:
         details[FORCED] = {
@@ -171,9 +202,11 @@ def bring_into_force(
         }
     if judged.proposal.reverts is not None:
         details["reverts"] = judged.proposal.reverts
+    # The caller holds the run's lock, so this number is the one that the commit will give.
+    number = ledger.next_revision(run.ledger)
     made = revisions.commit(
         run,
-        edited_files(run, judged.changes),
+        {**edited_files(run, judged.changes), **staging.files_of(judged.worlds, number)},
         author=Author.META_AGENT,
         reason=judged.proposal.why,
         kind=RevisionKind.PROPOSAL,
@@ -181,6 +214,7 @@ def bring_into_force(
         step=step,
         now=now,
         details=details,
+        world=number if judged.worlds.changes else judged.worlds.older,
     )
     write_reports(run, {judged.number})
     return made
@@ -205,6 +239,7 @@ def refuse(run: RunPaths, judged: Judged, *, revision: int, step: int, now: floa
         "revision": revision,
         "changes": [change.to_json() for change in judged.changes],
         "findings": [finding.to_json() for finding in judged.findings],
+        "details": judged.to_json(),
     }
     ledger.append(run.ledger, EntryKind.REFUSED, body, step=step, now=now)
     write_reports(run, {judged.number})
@@ -266,6 +301,7 @@ def write_reports(run: RunPaths, wanted: Collection[int]) -> None:
 def _changes(
     run: RunPaths,
     proposal: Proposal,
+    changed: Worlds,
     current: Knobs,
     past: History,
     worlds: Sequence[str],
@@ -295,9 +331,10 @@ def _changes(
         asked = [KnobChange(path, ABSENT, new) for path, new in proposal.changes.items()]
     new = knobs.apply(current, asked)
     changes = knobs.diff(current, new)
-    if not changes:
-        message = f"Proposal {proposal.number} changes no knob: every value is in force already."
-        step = "Name new values under changes, or edit candidate/knobs/."
+    if not changes and not changed.moved:
+        what = "knob" if proposal.worlds is None else "knob and no file of a world"
+        message = f"Proposal {proposal.number} changes no {what}: every value is in force already."
+        step = "Name new values under changes, or edit candidate/knobs/ or candidate/world/."
         raise Refused([_flaw(proposal.number, "no-change", message, step)])
     return changes, new
 

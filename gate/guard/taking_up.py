@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from gate.contract import proposal_reading, proposals
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.paths import RunPaths
-from gate.guard import history, submission
+from gate.guard import history, staging, submission
 from gate.guard.history import History
+from gate.guard.probing import Prober
 from gate.guard.status import ProposalOutcome
+from gate.guard.submission import Judged
 from gate.guard.trials import Trials
 
 MOST_AT_ONCE = 8
@@ -45,6 +47,7 @@ def take_up(
     success_history: Sequence[float],
     now: float,
     trials: Trials,
+    prober: Prober | None = None,
 ) -> TakenUp:
     """Decide about the proposals of a run that nothing was decided about; under the run's lock.
 
@@ -57,6 +60,7 @@ def take_up(
         success_history: Mean success of the last training steps, oldest first.
         now: Seconds since 1970.
         trials: The run's tests; one is opened for each change that comes into force.
+        prober: Probes what the rules let pass; None where nothing does.
 
     Raises:
         files.DiskFull: if there is no room; what was decided before stays so.
@@ -85,6 +89,12 @@ def take_up(
             if held is not None:
                 waiting.append(replace(held, file=proposals.name_of(number)))
                 continue
+            answered = _probe(judged, prober)
+            if answered is None:
+                # Those behind it are judged over what this one leaves in force.
+                waiting.append(_being_probed(number))
+                break
+            judged = answered
             submission.decide(run, judged, revision=past.newest, step=step, now=now)
         except Refused as refused:
             # Half saved, or in the way of an edit that was made this very moment: not its fault.
@@ -99,6 +109,28 @@ def take_up(
         waiting=tuple(waiting),
         complete=len(decided) == len(pending),
     )
+
+
+def _probe(judged: Judged, prober: Prober | None) -> Judged | None:
+    """Return a proposal with what a probe found, where one is to be asked; None as long as it runs.
+
+    Without a prober the rules alone decide about knobs, and no world changes.
+    """
+    if not judged.passed or judged.question is None:
+        return judged
+    if prober is not None:
+        report = prober.ask(judged.question)
+        return None if report is None else judged.answered(report)
+    if judged.worlds.changes:
+        return replace(judged, findings=(*judged.findings, staging.unprobed(judged.number)))
+    return judged
+
+
+def _being_probed(number: int) -> Finding:
+    message = f"Proposal {number} is being probed beside the training."
+    step = "Wait: it is decided at the start of a step."
+    name = proposals.name_of(number)
+    return Finding("guard.probing", Severity.WARNING, message, step, file=name)
 
 
 def _mend_reports(run: RunPaths, past: History, names: Collection[str]) -> None:
