@@ -74,6 +74,8 @@ class Guard:
         self._trials = Trials(run, worlds)
         self._told = _Told(len(past.effects), len(past.experiments))
         self._status = self._in_force(past.newest)
+        # What the last step was played under; a reversal plays old values under a newer revision.
+        self._played = self._status.knobs
 
     @classmethod
     def open(
@@ -139,6 +141,7 @@ class Guard:
             ValueError: if the run has no such revision.
         """
         self._status = self._in_force(revision)
+        self._played = self._status.knobs
         self._settled = False
         return self._status
 
@@ -181,8 +184,6 @@ class Guard:
             if known.get(number) != outcome
         )
         status = self._dressed(step)
-        if self._status.revision != before.revision:
-            status = replace(status, changed=knobs.diff(before.knobs, self._status.knobs))
         return self._with_news(replace(status, proposals=decided) if decided else status)
 
     def close(self) -> None:
@@ -200,7 +201,12 @@ class Guard:
 
     def _dressed(self, step: int) -> KnobStatus:
         """Return what is in force in one step, the tests that are open taken into account."""
-        return self._trials.dress(self._status, self._past, step, self.condition)
+        status = self._trials.dress(self._status, self._past, step, self.condition)
+        if status.knobs is self._played:
+            return status
+        changed = knobs.diff(self._played, status.knobs)
+        self._played = status.knobs
+        return replace(status, changed=changed) if changed else status
 
     def _with_news(self, status: KnobStatus) -> KnobStatus:
         """Return a status with the tests that were opened and judged since the last one."""

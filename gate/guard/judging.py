@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gate.contract.experiments import Experiment
 from gate.effects import anchors, estimate, layouts, noise, series, trend, verdicts
 from gate.effects.anchors import Ease
-from gate.effects.designs import Declaration, Design
+from gate.effects.designs import SHORTEST_WINDOW, Declaration, Design
 from gate.effects.effect import Effect
 from gate.effects.eprocess import HarmProcess
 from gate.effects.layouts import Layout
@@ -214,7 +214,7 @@ def _anchors(declared: Declaration, points: Sequence[Point], elapsed: int) -> Ef
     after = series.numbers(
         series.anchor_success(series.within(points, declared.steps_under(elapsed)))
     )
-    if len(told) < noise.FEWEST_BASELINE_STEPS or not after:
+    if len(told) < noise.FEWEST_BASELINE_STEPS or len(after) < SHORTEST_WINDOW:
         return None
     counts = [point.anchors.episodes for point in before if point.anchors is not None]
     least = noise.least_sd(statistics.fmean(told), max(min(counts), 1), len(told))
