@@ -22,6 +22,12 @@ from trainer.worlds.persuasion.oracle import PLAYERS as PERSUASION_PLAYERS
 from trainer.worlds.player import PlayerFactory
 from trainer.worlds.search import loader as search
 from trainer.worlds.search.oracle import PLAYERS as SEARCH_PLAYERS
+from trainer.worlds.tau2_airline import loader as tau2_airline
+from trainer.worlds.tau2_airline.oracle import PLAYERS as TAU2_AIRLINE_PLAYERS
+from trainer.worlds.tau2_mock import loader as tau2_mock
+from trainer.worlds.tau2_mock.oracle import PLAYERS as TAU2_MOCK_PLAYERS
+from trainer.worlds.tau2_retail import loader as tau2_retail
+from trainer.worlds.tau2_retail.oracle import PLAYERS as TAU2_RETAIL_PLAYERS
 from trainer.worlds.tau2_telecom import loader as tau2_telecom
 from trainer.worlds.tau2_telecom.oracle import PLAYERS as TAU2_TELECOM_PLAYERS
 from trainer.worlds.telepathy import loader as telepathy
@@ -65,6 +71,11 @@ WORLDS: Mapping[str, World] = {
     "colbench": World(colbench.FOLDER, colbench.load, COLBENCH_PLAYERS, "ColBench"),
     "tau2_telecom": World(
         tau2_telecom.FOLDER, tau2_telecom.load, TAU2_TELECOM_PLAYERS, "tau2-bench"
+    ),
+    "tau2_mock": World(tau2_mock.FOLDER, tau2_mock.load, TAU2_MOCK_PLAYERS, "tau2-bench"),
+    "tau2_retail": World(tau2_retail.FOLDER, tau2_retail.load, TAU2_RETAIL_PLAYERS, "tau2-bench"),
+    "tau2_airline": World(
+        tau2_airline.FOLDER, tau2_airline.load, TAU2_AIRLINE_PLAYERS, "tau2-bench"
     ),
 }
 

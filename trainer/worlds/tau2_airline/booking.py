@@ -41,9 +41,9 @@ def book_reservation(
     reservation_id = next((name for name in _NEW_IDS if not db.get("reservations", name)), None)
     if reservation_id is None:
         raise ToolError("Too many reservations")
-    travellers = records.entries(passengers, records.PASSENGER)
+    travellers = records.entries(passengers, records.PASSENGER.fields)
     wanted = records.entries(flights, ("flight_number", "date"))
-    payments = records.entries(payment_methods, records.PAYMENT)
+    payments = records.entries(payment_methods, records.PAYMENT.fields)
     segments = [records.segment(db, one, cabin, len(travellers)) for one in wanted]
     total = sum(one["price"] for one in segments) * len(travellers)
     total += INSURANCE * len(travellers) if insurance == "yes" else 0
@@ -58,7 +58,7 @@ def book_reservation(
         reservation_id, user_id, origin, destination, flight_type, cabin, segments, travellers,
         payments, records.NOW, total_baggages, nonfree_baggages, insurance, None,
     )  # fmt: skip
-    reservation: dict[str, Any] = dict(zip(records.RESERVATION, values, strict=True))
+    reservation: dict[str, Any] = dict(zip(records.RESERVATION.fields, values, strict=True))
     db.put(reservation, "reservations", reservation_id)
     db.edit("users", user_id, "reservations").append(reservation_id)
     return reservation

@@ -74,7 +74,7 @@ def update_reservation_passengers(
     reservation = records.reservation(db, reservation_id)
     if len(passengers) != len(reservation["passengers"]):
         raise ToolError("Number of passengers does not match")
-    travellers = records.entries(passengers, records.PASSENGER)
+    travellers = records.entries(passengers, records.PASSENGER.fields)
     reservation = db.edit("reservations", reservation_id)
     reservation["passengers"] = travellers
     return reservation

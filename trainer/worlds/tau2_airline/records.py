@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from trainer.worlds.tau2.database import Database
+from trainer.worlds.tau2.forms import Form
 from trainer.worlds.tau2.toolkit import ToolError
 
 NOW = "2024-05-15T15:00:00"
@@ -18,25 +19,21 @@ NOW = "2024-05-15T15:00:00"
 
 Cabin = Literal["business", "economy", "basic_economy"]
 
-FLIGHT = (
-    "flight_number", "origin", "destination", "scheduled_departure_time_est",
-    "scheduled_arrival_time_est", "dates",
-)  # fmt: skip
-USER = (
+USER = Form(
     "user_id", "name", "address", "email", "dob", "payment_methods", "saved_passengers",
     "membership", "reservations",
 )  # fmt: skip
-NAME = ("first_name", "last_name")
-ADDRESS = ("address1", "address2", "city", "country", "state", "zip")
-METHOD = ("source", "id", "brand", "last_four", "amount")
-RESERVATION = (
+NAME = Form("first_name", "last_name")
+ADDRESS = Form("address1", "address2", "city", "country", "state", "zip")
+METHOD = Form("source", "id", "brand", "last_four", "amount")
+RESERVATION = Form(
     "reservation_id", "user_id", "origin", "destination", "flight_type", "cabin", "flights",
     "passengers", "payment_history", "created_at", "total_baggages", "nonfree_baggages",
     "insurance", "status",
 )  # fmt: skip
-SEGMENT = ("flight_number", "origin", "destination", "date", "price")
-PASSENGER = ("first_name", "last_name", "dob")
-PAYMENT = ("payment_id", "amount")
+SEGMENT = Form("flight_number", "origin", "destination", "date", "price")
+PASSENGER = Form("first_name", "last_name", "dob")
+PAYMENT = Form("payment_id", "amount")
 _TYPES: Mapping[str, Any] = {"amount": int | float}
 
 
@@ -136,7 +133,7 @@ def segment(
         raise ToolError(f"Not enough seats on flight {number}")
     found = flight(db, number)
     values = (number, found["origin"], found["destination"], date, state["prices"][cabin])
-    return dict(zip(SEGMENT, values, strict=True))
+    return dict(zip(SEGMENT.fields, values, strict=True))
 
 
 def entries(given: Sequence[Any], fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -167,18 +164,18 @@ def _user(user_id: str, record: Mapping[str, Any]) -> dict[str, Any]:
         # The older benchmark's users do not carry their ids.
         "user_id": user_id,
         **record,
-        "name": _pick(record["name"], NAME),
-        "address": _pick(record["address"], ADDRESS),
+        "name": NAME.of(record["name"]),
+        "address": ADDRESS.of(record["address"]),
         "payment_methods": {
             key: _method(entry) for key, entry in record["payment_methods"].items()
         },
-        "saved_passengers": [_pick(entry, PASSENGER) for entry in record["saved_passengers"]],
+        "saved_passengers": [PASSENGER.of(entry) for entry in record["saved_passengers"]],
     }
-    return _pick(whole, USER)
+    return USER.of(whole)
 
 
 def _method(record: Mapping[str, Any]) -> dict[str, Any]:
-    picked = _pick(record, METHOD)
+    picked = METHOD.of(record)
     return picked | ({"amount": float(picked["amount"])} if "amount" in picked else {})
 
 
@@ -186,16 +183,8 @@ def _reservation(record: Mapping[str, Any]) -> dict[str, Any]:
     whole = {
         "status": None,
         **record,
-        "flights": [_pick(entry, SEGMENT) for entry in record["flights"]],
-        "passengers": [_pick(entry, PASSENGER) for entry in record["passengers"]],
-        "payment_history": [_pick(entry, PAYMENT) for entry in record["payment_history"]],
+        "flights": [SEGMENT.of(entry) for entry in record["flights"]],
+        "passengers": [PASSENGER.of(entry) for entry in record["passengers"]],
+        "payment_history": [PAYMENT.of(entry) for entry in record["payment_history"]],
     }
-    return _pick(whole, RESERVATION)
-
-
-def _pick(record: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """Return a record with its fields in the given order; fields that are not there stay out."""
-    unknown = record.keys() - set(fields)
-    if unknown:
-        raise ValueError(f"a record has the fields {sorted(unknown)}; the known ones are {fields}")
-    return {field: record[field] for field in fields if field in record}
+    return RESERVATION.of(whole)

@@ -144,4 +144,4 @@ def _address(
     address1: str, address2: str, city: str, state: str, country: str, zip_code: str
 ) -> dict[str, str]:
     values = (address1, address2, city, country, state, zip_code)
-    return dict(zip(records.ADDRESS, values, strict=True))
+    return dict(zip(records.ADDRESS.fields, values, strict=True))

@@ -10,22 +10,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer.worlds.tau2.database import Database
+from trainer.worlds.tau2.forms import Form
 from trainer.worlds.tau2.toolkit import ToolError
 
-PRODUCT = ("name", "product_id", "variants")
-VARIANT = ("item_id", "options", "available", "price")
-USER = ("user_id", "name", "address", "email", "payment_methods", "orders")
-NAME = ("first_name", "last_name")
-ADDRESS = ("address1", "address2", "city", "country", "state", "zip")
-METHOD = ("source", "id", "brand", "last_four", "balance")
-ORDER = (
+PRODUCT = Form("name", "product_id", "variants")
+VARIANT = Form("item_id", "options", "available", "price")
+USER = Form("user_id", "name", "address", "email", "payment_methods", "orders")
+NAME = Form("first_name", "last_name")
+ADDRESS = Form("address1", "address2", "city", "country", "state", "zip")
+METHOD = Form("source", "id", "brand", "last_four", "balance")
+ORDER = Form(
     "order_id", "user_id", "address", "items", "status", "fulfillments", "payment_history",
     "cancel_reason", "exchange_items", "exchange_new_items", "exchange_payment_method_id",
     "exchange_price_difference", "return_items", "return_payment_method_id",
 )  # fmt: skip
-ITEM = ("name", "product_id", "item_id", "price", "options")
-PARCEL = ("tracking_id", "item_ids")
-PAYMENT = ("transaction_type", "amount", "payment_method_id")
+ITEM = Form("name", "product_id", "item_id", "price", "options")
+PARCEL = Form("tracking_id", "item_ids")
+PAYMENT = Form("transaction_type", "amount", "payment_method_id")
 
 
 def shape(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,31 +147,29 @@ def _found(record: Any, refusal: str) -> Any:
 
 
 def _product(record: Mapping[str, Any]) -> dict[str, Any]:
-    variants = {key: _pick(entry, VARIANT) for key, entry in record["variants"].items()}
-    return _pick({**record, "variants": variants}, PRODUCT)
+    variants = {key: VARIANT.of(entry) for key, entry in record["variants"].items()}
+    return PRODUCT.of({**record, "variants": variants})
 
 
 def _user(record: Mapping[str, Any]) -> dict[str, Any]:
-    methods = {key: _pick(entry, METHOD) for key, entry in record["payment_methods"].items()}
-    name, address = _pick(record["name"], NAME), _pick(record["address"], ADDRESS)
-    return _pick({**record, "name": name, "address": address, "payment_methods": methods}, USER)
+    whole = {
+        **record,
+        "name": NAME.of(record["name"]),
+        "address": ADDRESS.of(record["address"]),
+        "payment_methods": {
+            key: METHOD.of(entry) for key, entry in record["payment_methods"].items()
+        },
+    }
+    return USER.of(whole)
 
 
 def _order(record: Mapping[str, Any]) -> dict[str, Any]:
     whole = {
-        **dict.fromkeys(ORDER),
+        **dict.fromkeys(ORDER.fields),
         **record,
-        "address": _pick(record["address"], ADDRESS),
-        "items": [_pick(entry, ITEM) for entry in record["items"]],
-        "fulfillments": [_pick(entry, PARCEL) for entry in record["fulfillments"]],
-        "payment_history": [_pick(entry, PAYMENT) for entry in record["payment_history"]],
+        "address": ADDRESS.of(record["address"]),
+        "items": [ITEM.of(entry) for entry in record["items"]],
+        "fulfillments": [PARCEL.of(entry) for entry in record["fulfillments"]],
+        "payment_history": [PAYMENT.of(entry) for entry in record["payment_history"]],
     }
-    return _pick(whole, ORDER)
-
-
-def _pick(record: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """Return a record with its fields in the given order; fields that are not there stay out."""
-    unknown = record.keys() - set(fields)
-    if unknown:
-        raise ValueError(f"a record has the fields {sorted(unknown)}; the known ones are {fields}")
-    return {field: record[field] for field in fields if field in record}
+    return ORDER.of(whole)

@@ -2,8 +2,9 @@
 
     python -m trainer.worlds.tau2_airline.tasks.generate
 
-writes both shelves, `tasks/` and `evaluation/`, under the world's folder, or with `--out DIR`
-under another. A task is written only if `drafts.check` finds it sound.
+writes both shelves, `tasks/` and `evaluation/`, and the labelled dialogues of `gold/` under the
+world's folder, or with `--out DIR` under another. A task is written only if `drafts.check` finds it
+sound.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from trainer import seeds
-from trainer.worlds.tau2 import drafts
+from trainer.worlds.tau2 import drafts, loading, transcripts
 from trainer.worlds.tau2.drafts import Draft
 from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2_airline.loader import LAYOUT
 from trainer.worlds.tau2_airline.tasks import new_trips, wishes
+from trainer.worlds.tau2_airline.tasks.labelled import TRANSCRIPTS
 from trainer.worlds.tau2_airline.tasks.timetable import Airline
 from trainer.worlds.tau2_airline.tools import DOMAIN, shape
 
@@ -118,6 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             drafts.check(draft, DOMAIN, bases)
         drafts.write(out / shelf, made, {"db.json": content}, canary=canary)
         (out / shelf / "policy.md").write_text(POLICY, "utf-8")
+    tasks = loading.load(replace(LAYOUT, folder=out), "train")
+    transcripts.write(out / "gold", TRANSCRIPTS, tasks)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ class Airline:
         user = {
             "user_id": user_id,
             "name": {"first_name": first, "last_name": last},
-            "address": dict(zip(ADDRESS, values, strict=True)),
+            "address": dict(zip(ADDRESS.fields, values, strict=True)),
             "email": f"{first}.{last}{number}@post.example".lower(),
             "dob": self.birthday(),
             "payment_methods": methods,

@@ -2,22 +2,25 @@
 
     python -m trainer.worlds.tau2_mock.tasks.generate
 
-writes both shelves, `tasks/` and `evaluation/`, under the world's folder, or with `--out DIR`
-under another. A task is written only if `drafts.check` finds it sound.
+writes both shelves, `tasks/` and `evaluation/`, and the labelled dialogues of `gold/` under the
+world's folder, or with `--out DIR` under another. A task is written only if `drafts.check` finds it
+sound.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trainer.worlds.tau2 import drafts
+from trainer.worlds.tau2 import drafts, loading, transcripts
 from trainer.worlds.tau2.case import Component
 from trainer.worlds.tau2.drafts import Draft, Step, Told
 from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2_mock.loader import LAYOUT
+from trainer.worlds.tau2_mock.tasks.labelled import TRANSCRIPTS
 from trainer.worlds.tau2_mock.tools import DOMAIN
 
 CANARY = "EAU-EVALUATION-TAU2-MOCK-7f0d2b94-51c8-4a6e-b3f7-8e02c94d1a5b"
@@ -122,6 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             drafts.check(draft, DOMAIN, Bases(content["db.json"], content["user_db.json"]))
         drafts.write(out / shelf, made, content, canary=canary)
         (out / shelf / "policy.md").write_text(POLICY, "utf-8")
+    tasks = loading.load(replace(LAYOUT, folder=out), "train")
+    transcripts.write(out / "gold", TRANSCRIPTS, tasks)
 
 
 def _creations(plan: Plan) -> Iterator[Draft]:

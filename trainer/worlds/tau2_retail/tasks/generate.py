@@ -2,8 +2,9 @@
 
     python -m trainer.worlds.tau2_retail.tasks.generate
 
-writes both shelves, `tasks/` and `evaluation/`, under the world's folder, or with `--out DIR`
-under another. A task is written only if `drafts.check` finds it sound.
+writes both shelves, `tasks/` and `evaluation/`, and the labelled dialogues of `gold/` under the
+world's folder, or with `--out DIR` under another. A task is written only if `drafts.check` finds it
+sound.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from trainer import seeds
-from trainer.worlds.tau2 import drafts
+from trainer.task import Task
+from trainer.worlds.tau2 import drafts, loading, transcripts
 from trainer.worlds.tau2.drafts import Draft
 from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2_retail.loader import LAYOUT
+from trainer.worlds.tau2_retail.tasks.labelled import transcripts as labelled
 from trainer.worlds.tau2_retail.tasks.shop import Shop
 from trainer.worlds.tau2_retail.tasks.wishes import KINDS
 from trainer.worlds.tau2_retail.tools import DOMAIN, shape
@@ -88,6 +93,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
             drafts.check(draft, DOMAIN, bases)
         drafts.write(out / shelf, made, {"db.json": content}, canary=canary)
         (out / shelf / "policy.md").write_text(POLICY, "utf-8")
+    tasks = loading.load(replace(LAYOUT, folder=out), "train")
+    transcripts.write(out / "gold", labelled(*_named(tasks)), tasks)
+
+
+def _named(tasks: Sequence[Task]) -> tuple[dict[str, list[str]], str]:
+    """What the labelled dialogues say of two tasks: items the other way round, and a refund."""
+    criteria = {task.id: task.payload["record"]["evaluation_criteria"] for task in tasks}
+    change = criteria["shop-change-two-1"]["actions"][2]["arguments"]
+    swapped = {key: change[key][::-1] for key in ("item_ids", "new_item_ids")}
+    return swapped, criteria["shop-cancel-1"]["communicate_info"][0]
 
 
 if __name__ == "__main__":

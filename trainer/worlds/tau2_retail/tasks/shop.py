@@ -117,7 +117,7 @@ class Shop:
             state,
             self._number(5),
         )
-        return dict(zip(ADDRESS, values, strict=True))
+        return dict(zip(ADDRESS.fields, values, strict=True))
 
     def order(
         self, user: Mapping[str, Any], status: str, num_items: int, paid_by: str
