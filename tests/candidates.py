@@ -13,8 +13,11 @@ from typing import Any
 from gate.contract import knobs
 from gate.contract.findings import Finding, Severity
 from trainer.probe import request as requests
+from trainer.probe.checks import CHECKS
 from trainer.probe.report import Report
 from trainer.probe.request import Request
+from trainer.probe.run import probe
+from trainer.probe.staging import MakeUser, symbolic
 from trainer.worlds import catalog
 
 LEFT_BEHIND = shutil.ignore_patterns("oracle.py", "gold", "tasks", "evaluation", "__pycache__")
@@ -54,12 +57,26 @@ def body(
     edits: Mapping[str, Mapping[str, str]] | None = None,
     new: Mapping[str, Any] | None = None,
     old: Mapping[str, Any] | None = None,
+    old_edits: Mapping[str, Mapping[str, str]] | None = None,
+    alone: bool = False,
     **fields: Any,
 ) -> dict[str, Any]:
-    """Return the JSON of a request about one changed world or some changed knobs."""
+    """Return the JSON of a request about one changed world or some changed knobs.
+
+    Args:
+        tmp_path: Where the two sides are made.
+        world: A world of the catalog.
+        edits: What the candidate changes in its files (see `world_root`).
+        new: What it changes in the default knobs, by path.
+        old: What is in force of the knobs.
+        old_edits: What is in force of the files.
+        alone: Whether the candidate is held against nothing.
+        fields: Further fields of the request.
+    """
     before, after = tmp_path / "world" / "0000", tmp_path / "world" / "staged"
+    in_force = {"world_root": str(world_root(before, world, old_edits)), "knobs": values(old)}
     return {
-        "old": {"world_root": str(world_root(before, world)), "knobs": values(old)},
+        "old": None if alone else in_force,
         "new": {"world_root": str(world_root(after, world, edits)), "knobs": values(new)},
         "worlds": [world],
         "tasks": 4,
@@ -84,6 +101,12 @@ def command(path: Path, content: Mapping[str, Any], checkout: Path) -> subproces
         timeout=60,
         check=False,
     )
+
+
+def probed(asked: Request, *checks: str, make_user: MakeUser = symbolic) -> Report:
+    """Return what the named checks find, or all of them."""
+    chosen = {name: CHECKS[name] for name in checks} or CHECKS
+    return probe(asked, checks=chosen, make_user=make_user)
 
 
 def errors(report: Report, check: str | None = None) -> list[Finding]:

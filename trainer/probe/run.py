@@ -7,7 +7,7 @@ report is there.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +34,7 @@ CLOSING_S = 0.5
 def probe(
     request: Request,
     *,
+    checks: Mapping[str, Check] = CHECKS,
     clock: Callable[[], float] = time.monotonic,
     make_user: staging.MakeUser = staging.symbolic,
 ) -> Report:
@@ -41,6 +42,7 @@ def probe(
 
     Args:
         request: What is probed.
+        checks: The checks to make, by name; the gate asks for all.
         clock: Seconds since any fixed point.
         make_user: Makes the engine of the users; the checkout's, unless a test plants a fault.
     """
@@ -71,7 +73,7 @@ def probe(
             if staged.subject is not None:
                 work.subjects.append(staged.subject)
         work.findings += _unresolved(request, recipe)
-        work.do_all()
+        work.do_all(checks)
     return Report(
         findings=tuple(work.findings),
         measured=work.measured,
@@ -96,8 +98,8 @@ class _Work:
     faulted: set[str] = field(default_factory=set)
     """Worlds whose candidate failed: told once, and not tried again."""
 
-    def do_all(self) -> None:
-        jobs = [(name, one, subject) for name, one in CHECKS.items() for subject in self.subjects]
+    def do_all(self, checks: Mapping[str, Check]) -> None:
+        jobs = [(name, one, subject) for name, one in checks.items() for subject in self.subjects]
         for index, (name, check, subject) in enumerate(jobs):
             self.budget.share(1 / (len(jobs) - index))
             outcome = self._ask(name, check, subject)
