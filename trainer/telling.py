@@ -58,8 +58,12 @@ def changes(status: KnobStatus, before: KnobStatus | None, was: int) -> Iterator
     for outcome in status.proposals:
         kind = "proposal_refused" if outcome.revision is None else "proposal_adopted"
         yield Told(kind, {"outcome": outcome.to_json()})
+    for test in status.opened:
+        yield Told("test_opened", test.to_json())
     for verdict in status.verdicts:
-        yield Told("verdict", asdict(verdict))
+        # The event has a step of its own.
+        detail = {key: value for key, value in asdict(verdict).items() if key != "step"}
+        yield Told("verdict", detail)
     if status.world_revision != was:
         yield Told(
             "world_swapped",
