@@ -138,10 +138,11 @@ def _real_records(path: Path, split: str) -> list[Mapping[str, Any]]:
     splits_file = path.with_name("split_tasks.json")
     splits = sources.read_json(splits_file) if splits_file.exists() else {}
     wanted = splits.get(_SPLITS[split])
-    if wanted is None:
-        _log.warning("%s: names no split %r; tasks are split by digest of their ids", path, split)
+    named = set(map(str, wanted or ()))
+    chosen = [one for one in listed if str(one.get("id")) in named]
+    if wanted is None or not chosen:
+        _log.warning("%s: no task of a split %r; ids are split by their digest", path, split)
         return [one for one in listed if _is_held_out(one) == (split == "evaluation")]
-    chosen = [one for one in listed if str(one.get("id")) in set(map(str, wanted))]
     if len(chosen) < len(wanted):
         _log.warning("%s: has %d of the %d tasks of its split", path, len(chosen), len(wanted))
     return chosen

@@ -7,6 +7,7 @@ from pathlib import Path
 from trainer.task import Task
 from trainer.worlds.tau2 import loading
 from trainer.worlds.tau2.loading import Layout
+from trainer.worlds.tau2_telecom import record_faults, verifier
 from trainer.worlds.tau2_telecom.caller import caller
 
 FOLDER = Path(__file__).parent
@@ -22,4 +23,8 @@ LAYOUT = Layout(
 
 def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
     """Return the tasks of a split; see `trainer.worlds.tau2.loading.load`."""
-    return loading.load(LAYOUT, split, source, tell=caller)
+    tasks = loading.load(LAYOUT, split, source, tell=caller)
+    if source is not None and tasks:
+        records = [task.payload["record"] for task in tasks]
+        record_faults.tell(records, verifier.bases_of(tasks[0]).agent, source)
+    return tasks
