@@ -56,12 +56,14 @@ def plan(paths: RunPaths) -> ResumePlan:
         )
     known = {revision.number for revision in ledger.revisions(paths.ledger)}
     for record in logged.records:
-        if record.get("revision") not in known:
-            raise ResumeError(
-                f"{paths.steps}: step {record['step']} ran under revision "
-                f"{record.get('revision')}, which {paths.ledger.name} does not hold; restore the "
-                "ledger's last lines, or start a new run"
-            )
+        old = record.get("old_revision")
+        for revision in (record.get("revision"), *([] if old is None else [old])):
+            if revision not in known:
+                raise ResumeError(
+                    f"{paths.steps}: step {record['step']} ran under revision {revision}, which "
+                    f"{paths.ledger.name} does not hold; restore the ledger's last lines, or "
+                    "start a new run"
+                )
     return ResumePlan(found, last_step, logged.torn)
 
 

@@ -159,9 +159,10 @@ def _regular(series: Sequence[Point]) -> set[str]:
 
 
 def _point(record: Mapping[str, Any]) -> Point:
-    success_by_arm: Mapping[str, Any] = (
-        record.get("pinned_success_by_arm") or record.get("success_by_arm") or {}
-    )
+    success_by_arm: Mapping[str, Any] = record.get("pinned_success_by_arm") or {}
+    # Records may be older than pinned verdicts; an edited verifier's own word never counts.
+    if not success_by_arm and not record.get("world_revision"):
+        success_by_arm = record.get("success_by_arm") or {}
     episodes: Mapping[str, Any] = record.get("episodes_by_arm") or {}
     sides: Mapping[str, Mapping[str, Mapping[str, Any]]] = record.get("sides") or {}
     return Point(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,119 +11,16 @@ import pytest
 
 from gate.contract import files
 from gate.contract.files import DiskFull
-from gate.contract.paths import RunPaths
 from tests import live_run, tiny_run
-from tests.trainer.rollout import cast
-from tests.trainer.rollout.cast import ScriptedHost, ScriptedSampler, ScriptedUser
+from tests.trainer.scripted_run import AnyHost, CountingLearner, make
 from trainer import loop
-from trainer.checkpoint import Snapshot
-from trainer.episode import StopReason, Voice
-from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
-from trainer.ppo.learner import LearnSettings, UpdateStats
-from trainer.recipe import CheckpointConfig, RunConfig
-from trainer.rollout.config import RolloutConfig
-from trainer.rollout.scene import Scene
 from trainer.runlog import RunLog
-from trainer.task import Task
-from trainer.trajectory import Trajectory
-from trainer.worlds.calls import Act, Fault
-from trainer.worlds.seam import StepResult
-
-CONFIG = RunConfig(
-    "test",
-    total_steps=6,
-    rollout=RolloutConfig(dialogues_per_step=2, max_new_tokens=20, context_tokens=400),
-    checkpoint=CheckpointConfig(every=2, keep=2, min_free_mb=0),
-)
-
-
-class CountingLearner:
-    """Counts updates; fails in the one that it is told to fail in."""
-
-    def __init__(self, fails_at: int | None = None) -> None:
-        self.policy_version = 0
-        self.settings: list[LearnSettings] = []
-        self._fails_at = fails_at
-
-    def step(self, trajectories: Sequence[Trajectory], settings: LearnSettings) -> UpdateStats:
-        """Learn nothing."""
-        if self.policy_version + 1 == self._fails_at:
-            raise FloatingPointError("policy_loss is nan")
-        self.policy_version += 1
-        self.settings.append(settings)
-        return UpdateStats({"actor_lr": settings.actor_lr})
-
-    def save(self, directory: Path) -> None:
-        """Write the count."""
-        (directory / "count").write_text(str(self.policy_version))
-
-    def load(self, directory: Path) -> None:
-        """Read the count."""
-        self.policy_version = int((directory / "count").read_text())
-
-    def fingerprint(self) -> str:
-        """Return the count as a digest."""
-        return f"{self.policy_version:064d}"
-
-    def export(self, directory: Path) -> None:
-        """Write nothing."""
-
-
-class AnyScript(dict[str, list[str]]):
-    """Every dialogue says the same."""
-
-    def __missing__(self, key: str) -> list[str]:
-        """Return the words of any dialogue."""
-        return ["[search] a", "[finish]"]
-
-
-class AnyHost(ScriptedHost):
-    """Ends every episode with its second move; `broken` makes all first moves fail."""
-
-    broken = False
-
-    def _answer(self, key: str, call: Any) -> Any:
-        if self.broken and isinstance(call, Act):
-            return Fault(StopReason.WORLD_DIED, "killed")
-        if isinstance(call, Act) and len(self.moves[key]) == 1:
-            return StepResult("done", stop=StopReason.FAILED)
-        return super()._answer(key, call)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     return make(live_run.launch(tmp_path / "run"))
-
-
-def make(paths: RunPaths, **other: Any) -> Run:
-    paths.episodes.mkdir(exist_ok=True)
-    scene = Scene(
-        sampler=ScriptedSampler(AnyScript(), policy_version=0),
-        chat=cast.ByteChat(),
-        places=cast.places(
-            AnyHost(), {Voice.SYMBOLIC: ScriptedUser(), Voice.NOISY: ScriptedUser(Voice.NOISY)}
-        ),
-        other_voice=Voice.NOISY,
-        config=CONFIG.rollout,
-        prompt_styles={},
-        temperature=1.0,
-        clock=lambda: 0.0,
-    )
-    values: dict[str, Any] = {
-        "config": CONFIG,
-        "paths": paths,
-        "live": LiveKnobs(paths, worlds=live_run.WORLDS),
-        "scene": scene,
-        "learner": CountingLearner(),
-        "tasks": {"travel": tuple(Task(f"t{n}", "travel", "g", "o") for n in range(5))},
-        "log": RunLog(paths, now=lambda: 0.0),
-        "snapshot": Snapshot(),
-        "checkpoint_parts": {},
-        "clock": lambda: 0.0,
-        "now": lambda: 0.0,
-    }
-    return Run(**{**values, **other})
 
 
 def checkpoints(run: Run) -> list[str]:
@@ -238,18 +136,47 @@ def test_a_replay_that_differs_is_told_with_the_fields(run: Run) -> None:
     assert run.paths.steps.read_bytes() == lines, "what is on file is never rewritten"
 
 
-def test_a_step_in_which_all_breaks_updates_nothing_and_goes_on(run: Run) -> None:
+def breaking(run: Run) -> AnyHost:
+    """Let every episode of a run break; returns its worlds."""
     host = run.scene.places.at(0).worlds
     assert isinstance(host, AnyHost)
     host.broken = True
-    live_run.save(run.paths, "environment.max_consecutive_faults", 5)
+    return host
+
+
+def test_a_step_in_which_all_breaks_updates_nothing_and_goes_on(run: Run) -> None:
+    breaking(run)
+    run.config = replace(run.config, rollout=replace(run.config.rollout, dialogues_per_step=30))
     assert loop.train(run) is Ending.FAILED
     records = tiny_run.told_steps(run.paths)
-    assert [(one["quarantined"], one["updated"]) for one in records] == [(2, False)] * 3
-    assert run.snapshot.faults_in_a_row == 6
-    assert "max_consecutive_faults is 5" in tiny_run.status(run.paths)["reason"]
+    assert [(one["quarantined"], one["updated"]) for one in records] == [(30, False)] * 3
+    assert run.snapshot.faults_in_a_row == 90
+    assert "max_consecutive_faults is 64" in tiny_run.status(run.paths)["reason"]
     assert checkpoints(run)[-1] == "step-000003"
-    assert len(tiny_run.events(run.paths, "quarantined")) == 6
+    assert len(tiny_run.events(run.paths, "quarantined")) == 90
+
+
+def test_a_run_that_gave_up_may_try_again_when_it_is_resumed(run: Run) -> None:
+    breaking(run)
+    run.config = replace(run.config, rollout=replace(run.config.rollout, dialogues_per_step=64))
+    assert loop.train(run) is Ending.FAILED
+    assert steps(run) == [1]
+    assert loop.train(run) is Ending.FAILED
+    assert steps(run) == [1, 2], "one step more, since somebody may have mended it"
+
+
+def test_a_change_of_revision_is_another_chance(run: Run) -> None:
+    host = breaking(run)
+    run.config = replace(run.config, rollout=replace(run.config.rollout, dialogues_per_step=64))
+
+    def mend() -> None:
+        host.broken = False
+        live_run.save(run.paths, "user.llm_temperature", 0.5)
+
+    at_step(run, 1, mend)
+    assert loop.train(run) is Ending.FINISHED
+    records = tiny_run.told_steps(run.paths)
+    assert [one["quarantined"] for one in records] == [64, 0, 0, 0, 0, 0]
 
 
 def full_for(attempts: int, *, error: Mapping[str, Any] | None = None) -> Callable[[], str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,19 @@ def test_a_sparkline_goes_from_low_to_high_and_keeps_its_width() -> None:
     assert sparkline([-1.0, 2.0]) == "▁█"
     assert len(sparkline([0.5] * 500, width=25)) == 25
     assert sparkline([]) == ""
+
+
+def test_a_line_tells_the_anchors_and_both_sides_of_an_open_test(record: StepRecord) -> None:
+    assert "anchors" not in line(record)
+    assert "test" not in line(record)
+    sides = {
+        "new": {
+            "noisy": {"success": 0.5, "episodes": 3},
+            "symbolic": {"success": 1.0, "episodes": 2},
+        },
+        "old": {"symbolic": {"success": 0.25, "episodes": 4}},
+    }
+    told = line(replace(record, anchor_success=0.4, test=3, sides=sides))
+    assert "anchors 0.40" in told
+    assert "test 3: old 0.25 new 0.75" in told
+    assert "test 3: no episode" in line(replace(record, test=3))

@@ -73,6 +73,14 @@ def test_success_by_the_pinned_verifier_comes_before_that_of_the_one_in_force() 
     assert point.arms == {"symbolic": Share(0.4, 32)}
 
 
+def test_where_the_pinned_verifier_had_no_word_an_edited_one_is_not_believed() -> None:
+    edited = record(1, {"symbolic": (1.0, 32)}, world_revision=2, pinned_success_by_arm={})
+    launched = record(2, {"symbolic": (0.5, 32)}, world_revision=0, pinned_success_by_arm={})
+    first, second = series.points([edited, launched])
+    assert first.arms == {}
+    assert second.arms == {"symbolic": Share(0.5, 32)}
+
+
 def test_a_step_that_was_recorded_twice_counts_as_last_recorded() -> None:
     points = series.points(
         [
