@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gate.effects import series
 from gate.contract.sides import Side
+from gate.effects import series
 from gate.effects.series import Share, Value
 
 
