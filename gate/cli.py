@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 import time
 from collections.abc import Generator
 from dataclasses import replace
@@ -23,7 +24,8 @@ from gate.contract.knobs import tree
 from gate.contract.ledger import EntryKind, Revision
 from gate.contract.paths import RunPaths
 from gate.effects.verdicts import Judgement
-from gate.guard import applying, inspection, setting, standing
+from gate.guard import applying, inspection, probing, setting, standing
+from gate.guard.probing import Prober
 
 REFUSED = 1
 RUNS = Path("runs")
@@ -60,6 +62,9 @@ def check(
         typer.FileBinaryRead | None,
         typer.Option(help="Check a proposal that is not submitted yet; - reads it from stdin."),
     ] = None,
+    probe: Annotated[
+        bool, typer.Option(help="Also probe the proposal, if it changes dialogues (seconds).")
+    ] = True,
     self_test: Annotated[
         bool, typer.Option("--self-test", help="Prove that every rule refuses what it must.")
     ] = False,
@@ -81,15 +86,11 @@ def check(
     if draft is not None:
         run = _run(target)
         content = draft.read(proposals.LARGEST + 1)
-        found = inspection.inspect_proposal(
-            run, proposals.next_number(run), worlds=_worlds_of(run), draft=content
-        )
+        found = _inspect_proposal(run, proposals.next_number(run), content, probe)
     elif number is not None:
         run = _run(target)
         _known_proposal(run, number)
-        found = inspection.inspect_proposal(
-            run, number, worlds=_worlds_of(run), draft=proposals.read_draft(run, number)
-        )
+        found = _inspect_proposal(run, number, proposals.read_draft(run, number), probe)
     elif run is not None:
         found = inspection.inspect_run(run, worlds=_worlds_of(run))
     elif Path(target).is_dir():
@@ -107,6 +108,8 @@ def check(
                 "revision": found.revision,
                 "changes": [change.to_json() for change in found.changes],
                 "findings": [finding.to_json() for finding in found.findings],
+                "difference": found.difference,
+                "probe": found.probe,
                 "tests": [
                     {**test.to_json(), "now": str(judgement)} for test, judgement in open_tests
                 ],
@@ -114,6 +117,7 @@ def check(
         )
     else:
         telling.changes(found.changes)
+        telling.difference(found.difference)
         telling.findings(found.findings)
         telling.tests(open_tests)
         telling.say("passed" if found.passed else "refused", before=f"{found.target}: ")
@@ -144,7 +148,7 @@ def apply(
     _known_proposal(run, number)
     if force != bool(reason.strip()):
         raise typer.BadParameter("--force and --reason belong together")
-    with _refusals_told(as_json):
+    with _refusals_told(as_json), _prober() as prober:
         made, warnings = applying.apply(
             run,
             number,
@@ -152,6 +156,7 @@ def apply(
             now=time.time(),
             timeout_s=wait_s,
             forced=reason.strip(),
+            prober=prober,
         )
     _tell_revision(made, warnings, as_json)
 
@@ -267,6 +272,26 @@ def set_(
 def main() -> None:
     """Run the command line."""
     app()
+
+
+@contextlib.contextmanager
+def _prober() -> Generator[Prober]:
+    """Give a prober that works in a folder of its own, beside one that a trainer may have."""
+    with tempfile.TemporaryDirectory(prefix="gate-probe-") as folder:
+        prober = Prober(Path(folder) / "probe", command=probing.COMMAND)
+        try:
+            yield prober
+        finally:
+            prober.close()
+
+
+def _inspect_proposal(
+    run: RunPaths, number: int, draft: bytes | None, probe: bool
+) -> inspection.Inspection:
+    with _prober() as prober:
+        return inspection.inspect_proposal(
+            run, number, worlds=_worlds_of(run), draft=draft, prober=prober if probe else None
+        )
 
 
 def _find_run(name: str) -> RunPaths | None:

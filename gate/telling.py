@@ -64,6 +64,12 @@ def tests(found: Iterable[tuple[Experiment, Judgement]]) -> None:
         say(judgement.verdict.value, f": {judgement.because}", before=f"{experiment} ({whose}): ")
 
 
+def difference(found: str) -> None:
+    """Print how files would differ, line by line as in a patch."""
+    for line_ in found.splitlines():
+        say("", line_)
+
+
 def as_record(entry: Entry, intents: Mapping[int | None, Entry]) -> dict[str, Any]:
     """Return a line of the ledger with all that belongs to it, a revision's intent included."""
     intent = intents.get(entry.revision) if entry.kind is EntryKind.COMMITTED else None

@@ -14,9 +14,11 @@ from gate.contract import files, knobs, proposals, revisions
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.ledger import Author, Revision, RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import history, submission, way_back
+from gate.guard import history, staging, submission, way_back
 from gate.guard.history import History
 from gate.guard.inspection import evidence
+from gate.guard.probing import Prober, Report
+from gate.guard.submission import Judged
 from gate.rules.change_set import ChangeSet
 
 
@@ -28,10 +30,11 @@ def apply(
     now: float,
     timeout_s: float,
     forced: str = "",
+    prober: Prober | None = None,
 ) -> tuple[Revision, tuple[Finding, ...]]:
     """Bring one proposal into force, also one that was refused before; returns what is doubtful.
 
-    A draft becomes a proposal by this, if it passes.
+    A draft becomes a proposal by this, if it passes. It is probed first, while a trainer goes on.
 
     Args:
         run: The run.
@@ -40,12 +43,19 @@ def apply(
         now: Seconds since 1970.
         timeout_s: How long to wait for the run's lock, in seconds.
         forced: Why difficulty is overruled; empty if it is not.
+        prober: Probes what the rules let pass, and is waited for; without one the rules alone
+            decide about knobs, and no proposal changes a world.
 
     Raises:
         Refused: with every finding; nothing was written.
         files.LockBusy: if another process keeps the run's lock.
         ledger.Damaged: if the run's ledger cannot be trusted.
     """
+    probed: dict[str, Report] = {}
+    if prober is not None:
+        asked = _judged(run, number, history.read(run.ledger, worlds=tuple(worlds)), worlds, forced)
+        if asked.passed and asked.question is not None:
+            probed[asked.question.key] = prober.wait(asked.question)
     with files.run_lock(run.root, purpose=f"gate apply {number}", timeout_s=timeout_s):
         past = _past(run, worlds, now)
         known = past.outcomes.get(number)
@@ -57,25 +67,54 @@ def apply(
                 "Submit a new one to bring its values back after a revert.",
                 file=proposals.name_of(number),
             )
-        seen = evidence(run)
-        draft = proposals.read_draft(run, number)
-        judged = submission.judge(
-            run,
-            number,
-            past,
-            worlds=worlds,
-            step=seen.step + 1,
-            success_history=seen.success_history,
-            draft=draft,
-        )
-        if forced:
-            judged = judged.overrule()
+        judged = _judged(run, number, past, worlds, forced)
+        if judged.passed and judged.question is not None:
+            judged = _answered(judged, probed, prober)
         if not judged.passed:
             raise Refused(judged.findings)
-        if draft is not None:
+        if proposals.read_draft(run, number) is not None:
             proposals.release(run, number)
-        made = submission.bring_into_force(run, judged, step=seen.step + 1, now=now, forced=forced)
+        step = evidence(run).step + 1
+        made = submission.bring_into_force(run, judged, step=step, now=now, forced=forced)
         return made, judged.findings
+
+
+def _judged(
+    run: RunPaths, number: int, past: History, worlds: Sequence[str], forced: str
+) -> Judged:
+    """Ask the rules about a proposal as it stands at this moment."""
+    seen = evidence(run)
+    judged = submission.judge(
+        run,
+        number,
+        past,
+        worlds=worlds,
+        step=seen.step + 1,
+        success_history=seen.success_history,
+        draft=proposals.read_draft(run, number),
+    )
+    return judged.overrule() if forced else judged
+
+
+def _answered(judged: Judged, probed: Mapping[str, Report], prober: Prober | None) -> Judged:
+    """Return a proposal with the answer to what is to be asked about it now.
+
+    Raises:
+        Refused: if it is another question than the one that was answered.
+    """
+    assert judged.question is not None
+    report = probed.get(judged.question.key)
+    if report is not None:
+        return judged.answered(report)
+    if prober is not None:
+        _refuse(
+            "probe.other",
+            f"Proposal {judged.number}, or what is in force, changed while it was probed.",
+            "Try again.",
+        )
+    if not judged.worlds.changes:
+        return judged
+    raise Refused([staging.unprobed(judged.number)])
 
 
 def revert(

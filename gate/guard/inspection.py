@@ -6,18 +6,20 @@ It takes no lock and writes nothing, so that anybody may ask at any time.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gate import rules
-from gate.contract import files, knobs, ledger
+from gate.contract import candidate_world, files, knobs, ledger
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import KnobChange, Knobs
 from gate.contract.paths import RunPaths
 from gate.effects import anchors
-from gate.guard import desired, history, submission
+from gate.guard import desired, history, intact, submission
 from gate.guard.looking import look
+from gate.guard.probing import Prober
 from gate.guard.status import KnobStatus
 from gate.rules.change_set import ChangeSet
 from gate.rules.difficulty import WINDOW
@@ -34,6 +36,10 @@ class Inspection:
     """For a run: what its files would change at the next step boundary."""
     revision: int | None = None
     """For a run: the revision in force."""
+    difference: str = ""
+    """For a proposal: how files of worlds would differ."""
+    probe: Mapping[str, Any] | None = None
+    """For a proposal: what a probe measured; None where none was asked."""
 
     @property
     def passed(self) -> bool:
@@ -72,18 +78,25 @@ def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
         return Inspection(target, (_untrusted(error),))
     contents = {f"knobs/{name}.yaml": look(os.fspath(run.knob_file(name))) for name in knobs.FILES}
     want = desired.read(contents, past.digests, worlds=worlds)
+    edited = intact.check(run, past)
     if want.findings or not want.edited:
-        return Inspection(target, want.findings, revision=past.newest)
+        return Inspection(target, (*want.findings, *edited), revision=past.newest)
     seen = evidence(run)
     status = KnobStatus(past.knobs_by_revision[past.newest], past.newest)
     judgement = desired.judge(
         want, status, past, step=seen.step + 1, success_history=seen.success_history
     )
-    return Inspection(target, judgement.findings, judgement.changes, past.newest)
+    findings = (*judgement.findings, *edited)
+    return Inspection(target, findings, judgement.changes, past.newest)
 
 
 def inspect_proposal(
-    run: RunPaths, number: int, *, worlds: Sequence[str], draft: bytes | None = None
+    run: RunPaths,
+    number: int,
+    *,
+    worlds: Sequence[str],
+    draft: bytes | None = None,
+    prober: Prober | None = None,
 ) -> Inspection:
     """Say what the next step boundary would make of one proposal, decided about or not.
 
@@ -92,6 +105,7 @@ def inspect_proposal(
         number: The proposal's number.
         worlds: Names of the run's worlds.
         draft: The bytes of a proposal that is not on file; None to read its file.
+        prober: Probes what the rules let pass, and is waited for; None to ask the rules alone.
     """
     target = os.fspath(run.proposal(number))
     try:
@@ -111,7 +125,16 @@ def inspect_proposal(
         )
     except Refused as unfinished:
         return Inspection(target, unfinished.findings, revision=past.newest)
-    return Inspection(target, judged.findings, judged.changes, past.newest)
+    if judged.passed and judged.question is not None and prober is not None:
+        judged = judged.answered(prober.wait(judged.question))
+    return Inspection(
+        target,
+        judged.findings,
+        judged.changes,
+        past.newest,
+        difference=candidate_world.difference(judged.worlds.changes),
+        probe=None if judged.report is None else judged.report.to_json(),
+    )
 
 
 def inspect_directory(directory: Path, *, worlds: Sequence[str]) -> Inspection:

@@ -35,7 +35,7 @@ from gate.guard.opening import Change
 from gate.guard.probing import Question, Report
 from gate.guard.staging import Worlds
 from gate.rules import world_knobs
-from gate.rules.change_set import ChangeSet, Position
+from gate.rules.change_set import ChangeSet, Known, Position
 
 OVERRULABLE = frozenset({"rules.difficulty"})
 """Findings that a person may overrule with a reason."""
@@ -64,7 +64,7 @@ class Judged:
     worlds: Worlds = field(default=Worlds(), repr=False)
     """What it would do to the worlds."""
     question: Question | None = field(default=None, repr=False)
-    """What a probe is to be asked about it, once it passed; None if it changes no dialogue."""
+    """What a probe is to be asked about it; None if it changes no dialogue."""
     report: Report | None = field(default=None, repr=False)
     """What the probe answered."""
 
@@ -120,54 +120,66 @@ def judge(
     Raises:
         proposal_reading.Unfinished: if its file may be half saved.
     """
-    current = past.knobs_by_revision[past.newest]
-    judged = Judged(number)
     try:
         if draft is None:
             proposal = proposal_reading.load(run, number, worlds=worlds)
         else:
             proposal = proposal_reading.read(number, draft, worlds=worlds)
-        judged = replace(judged, digest=proposal.digest, proposal=proposal)
-        changed = staging.read(run, past, proposal, worlds)
-        changes, new = _changes(run, proposal, changed, current, past, worlds)
     except proposal_reading.Unfinished:
         raise
     except Refused as refused:
+        return Judged(number, findings=refused.findings)
+    judged = Judged(number, proposal.digest, proposal)
+    current = past.knobs_by_revision[past.newest]
+    try:
+        changed = staging.read(run, past, proposal, worlds)
+        changes, new = _changes(run, proposal, changed, current, past, worlds)
+    except Refused as refused:
         return replace(judged, findings=refused.findings)
-    judged = replace(judged, changes=changes, new=new, worlds=changed)
     later = (superseded or {}).get(number)
     if later is not None:
         message = f"Proposal {number} is superseded by proposal {later}."
         step_ = f"Look at what becomes of proposal {later}."
-        return replace(judged, findings=(_flaw(number, "superseded", message, step_),))
-    change_set = ChangeSet(
-        old=current,
-        new=new,
-        changes=changes,
-        worlds=changed.changes,
-        world_moves=[move for one in changed.changes for move in world_knobs.moves(one)],
-        author=Author.META_AGENT,
-        reason=proposal.why,
-        step=step,
-        success_history=success_history,
-        last_written=past.since_step(past.newest),
-        positions={
-            path: Position(proposals.name_of(number), place.line, place.column)
-            for path, place in proposal.positions.items()
-        },
-        proposal=proposal,
-        windows=past.windows(step),
-        known=gathering.gather(run, proposal, last_step=step - 1, worlds=worlds),
-    )
+        flaw = _flaw(number, "superseded", message, step_)
+        return replace(judged, changes=changes, new=new, findings=(flaw,))
+    question = staging.question(run, past, proposal, new, changes, changed, names=worlds)
+    judged = replace(judged, changes=changes, new=new, worlds=changed, question=question)
+    known = gathering.gather(run, proposal, last_step=step - 1, worlds=worlds)
+    change_set = _change_set(judged, past, known, step, success_history)
     exempt = () if proposal.reverts is None else way_back.EXEMPT_FROM
     judged = replace(judged, findings=rules.check(change_set, exempt=exempt))
     if not judged.passed or proposal.reverts is not None:
         return judged
     change = Change(past.newest, current, new, changes, changed.moved, proposal=proposal.to_json())
-    question = staging.question(run, past, proposal, new, changes, changed, names=worlds)
     refuse = proposal.if_underpowered is Otherwise.REFUSE
     told = opening.doubts(run, past, change, step=step, refuse=refuse)
-    return replace(judged, findings=(*judged.findings, *told), change=change, question=question)
+    return replace(judged, findings=(*judged.findings, *told), change=change)
+
+
+def _change_set(
+    judged: Judged, past: History, known: Known, step: int, success_history: Sequence[float]
+) -> ChangeSet:
+    """Return a proposal that could be read as the rules see it."""
+    assert judged.proposal is not None and judged.new is not None
+    return ChangeSet(
+        old=past.knobs_by_revision[past.newest],
+        new=judged.new,
+        changes=judged.changes,
+        worlds=judged.worlds.changes,
+        world_moves=[move for one in judged.worlds.changes for move in world_knobs.moves(one)],
+        author=Author.META_AGENT,
+        reason=judged.proposal.why,
+        step=step,
+        success_history=success_history,
+        last_written=past.since_step(past.newest),
+        positions={
+            path: Position(proposals.name_of(judged.number), place.line, place.column)
+            for path, place in judged.proposal.positions.items()
+        },
+        proposal=judged.proposal,
+        windows=past.windows(step),
+        known=known,
+    )
 
 
 def bring_into_force(
