@@ -14,7 +14,7 @@ from gate.contract.experiments import Experiment, Outcome
 from gate.contract.ledger import Revision
 from gate.contract.paths import RunPaths
 from gate.effects.verdicts import Judgement
-from gate.guard import Guard, KnobStatus, standing
+from gate.guard import Guard, KnobStatus, setting, standing
 from tests import live_run, proposed
 
 EPISODES = 64
@@ -167,3 +167,10 @@ def launch(root: Path, *, groups: int = 16, steps: int = TOTAL_STEPS, **fields: 
         stream.write(f"  total_steps: {steps}\n  rollout:\n    dialogues_per_step: {groups}\n")
         stream.write("    group_size: 1\n")
     return PlayedRun(paths, Guard.open(paths, worlds=live_run.WORLDS), **fields)
+
+
+def command(run: PlayedRun, path: str, value: object) -> None:
+    """Give one knob another value as `gate set` does."""
+    setting.set_knob(
+        run.paths, path, value, reason="a test", worlds=live_run.WORLDS, now=0.0, timeout_s=1.0
+    )

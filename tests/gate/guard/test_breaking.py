@@ -132,3 +132,12 @@ def test_who_went_back_is_not_to_blame(tmp_path: Path) -> None:
     run.play(5)
     assert [one.verdict for one in run.outcomes()] == ["safety_rollback"]
     assert run.statuses[-1].revision == 2
+
+
+def test_without_records_nothing_is_seen_to_break(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run")
+    live_run.save(run.paths, "user.max_reply_chars", 500)
+    for _ in range(4):
+        run.look()
+    assert len(run.tests()) == 1
+    assert run.outcomes() == ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gate.guard import KnobStatus
-from tests import proposed
+from tests import live_run, proposed
 from tests.gate.guard import played
 
 ENTROPY = {
@@ -145,3 +147,55 @@ def test_a_change_of_operation_alone_is_no_test(tmp_path: Path) -> None:
     proposed.submit(run.paths, changes={"agent.on_disk_full": "stop"})
     assert run.play().revision == 1
     assert run.tests() == []
+
+
+def test_what_learns_too_slowly_to_be_told_is_underpowered(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run", steps=52)
+    run.play(30)
+    proposed.submit(run.paths, **ENTROPY)
+    run.play()
+    (test,) = run.tests()
+    assert test.because.startswith("Underpowered by design: an effect of 0.100 needs")
+
+
+def test_a_value_that_a_world_had_anyway_is_no_test(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run")
+    run.play(30)
+    live_run.save(run.paths, "user.worlds", {"travel": {"max_reveals": 2}})
+    assert run.play().revision == 1
+    assert run.tests() == []
+
+
+def test_a_change_of_operation_does_not_end_a_test(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run")
+    run.play(30)
+    proposed.submit(run.paths, **ENTROPY)
+    run.play(2)
+    live_run.save(run.paths, "agent.on_disk_full", "stop")
+    run.play(3)
+    assert len(run.revisions()) == 3
+    assert run.outcomes() == ()
+    assert len(run.standing()) == 1
+
+
+def test_a_run_that_tells_nothing_of_its_batches_opens_no_test(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run")
+    proposed.record_launch(run.paths)
+    run.play(3)
+    run.paths.steps.unlink()
+    run.restart()
+    proposed.submit(run.paths, evidence={"steps": [1]})
+    live_run.save(run.paths, "user.persona", "terse")
+    run.look()
+    assert run.tests() == []
+
+
+def test_batches_are_known_from_what_was_played_too(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run", episodes=256)
+    proposed.record_launch(run.paths)
+    run.play(3)
+    live_run.save(run.paths, "user.persona", "terse")
+    run.play()
+    (test,) = run.tests()
+    assert (test.design, test.judged) == ("concurrent_arms", True)
+    assert test.noise_sd == pytest.approx(0.5 * (2 / 128) ** 0.5)
