@@ -17,6 +17,7 @@ from gate.contract import files
 from gate.contract.paths import RunPaths
 
 _EPISODE_ID = re.compile(r"([0-9]{6,9})-[0-9]+$")
+_HEADING = ("id", "world", "task_id", "stop", "outcome", "arm", "revision")
 _STYLES = {"system": "dim", "user": "cyan", "agent": "green", "tool": "yellow"}
 
 
@@ -43,7 +44,8 @@ def episodes(
     for record in _newest_first(paths, wanted):
         if episode is not None and record.get("id") != episode:
             continue
-        if failed and (record.get("success") or 0.0) >= 1.0:
+        success = record.get("success")
+        if failed and isinstance(success, int | float) and success >= 1.0:
             continue
         found.append(record)
         if len(found) >= limit:
@@ -52,26 +54,28 @@ def episodes(
 
 
 def render(record: Mapping[str, Any]) -> Text:
-    """Return one episode as styled text."""
+    """Return one episode as styled text; what a damaged record lacks is shown as unknown."""
     text = Text()
-    success = record.get("success")
-    verdict = "no verdict" if success is None else f"success {success:.2f}"
+    told = {name: record.get(name, "?") for name in _HEADING}
+    success, reward = record.get("success"), record.get("reward")
+    verdict = f"success {success:.2f}" if isinstance(success, int | float) else "no verdict"
+    earned = f"{reward:.3f}" if isinstance(reward, int | float) else "?"
     text.append(
         visible(
-            f"{record['id']}  {record['world']}  task {record['task_id']}  "
-            f"{record['stop']} ({record['outcome']})  {verdict}  reward {record['reward']:.3f}  "
-            f"user {record['arm']}  revision {record['revision']}"
+            "{id}  {world}  task {task_id}  {stop} ({outcome})  ".format_map(told)
+            + f"{verdict}  reward {earned}  user {told['arm']}  revision {told['revision']}"
         ),
         style="bold",
     )
     text.append("\n")
     if record.get("error"):
         text.append(f"  error: {visible(str(record['error']))}\n", style="red")
-    payments: dict[int, list[str]] = {}
-    for payment in record["rewards"]:
-        told = f"{payment['rule']} {payment['value']:+.3f}"
-        payments.setdefault(payment["turn"], []).append(told)
-    for turn in record["turns"]:
+    payments: dict[Any, list[str]] = {}
+    for payment in _maps(record.get("rewards")):
+        value = payment.get("value")
+        told_value = f"{value:+.3f}" if isinstance(value, int | float) else "?"
+        payments.setdefault(payment.get("turn"), []).append(f"{payment.get('rule')} {told_value}")
+    for turn in _maps(record.get("turns")):
         _render_turn(text, turn, payments)
     return text
 
@@ -90,17 +94,28 @@ def visible(text: str) -> str:
     )
 
 
-def _render_turn(text: Text, turn: Mapping[str, Any], payments: dict[int, list[str]]) -> None:
-    speaker = turn["speaker"]
+def _render_turn(text: Text, turn: Mapping[str, Any], payments: dict[Any, list[str]]) -> None:
+    speaker = str(turn.get("speaker", "?"))
     voice = f"/{turn['voice']}" if turn.get("voice") else ""
     text.append(f"{visible(speaker + voice):>14}  ", style=_STYLES.get(speaker, ""))
-    text.append(visible(turn["text"]).replace("\n", "\n" + " " * 16))
-    notes = [*turn.get("events", ()), *(f"reveals {fact}" for fact in turn.get("revealed", ()))]
+    text.append(visible(str(turn.get("text", ""))).replace("\n", "\n" + " " * 16))
+    notes = [*_names(turn.get("events"))]
+    notes += [f"reveals {fact}" for fact in _names(turn.get("revealed"))]
     if speaker == "agent":
-        notes += payments.pop(turn["agent_turn"], [])
+        notes += payments.pop(turn.get("agent_turn"), [])
     if notes:
         text.append(visible(f"   [{', '.join(notes)}]"), style="dim")
     text.append("\n")
+
+
+def _maps(value: Any) -> list[Mapping[str, Any]]:
+    """Return the maps of a list, nothing where it is none."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _names(value: Any) -> list[str]:
+    """Return the entries of a list as texts, nothing where it is none."""
+    return [str(one) for one in value] if isinstance(value, list) else []
 
 
 def _newest_first(paths: RunPaths, step: int | None) -> Iterator[dict[str, Any]]:
