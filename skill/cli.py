@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from skill import lint
 from skill.commands import diagnose, effect, episodes, lesson, propose, restart, status
 from skill.operator import naive, operator
+from skill.supervisor import supervise
 
 COMMANDS: Mapping[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "status": (status.main, "how a run is: blame first, health, knobs, questions, protection"),
@@ -19,6 +20,7 @@ COMMANDS: Mapping[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "lesson": (lesson.main, "search what earlier runs taught, or write a lesson"),
     "operator": (operator.main, "one tick of the rule-based meta-agent"),
     "naive": (naive.main, "one tick of the stripped baseline, to compare with"),
+    "supervise": (supervise.main, "a meta-agent at a fixed interval, inside a fence"),
     "lint": (lint.main, "check the skill's folder, its links and the lessons"),
 }
 """Name -> what it calls, and a sentence."""

@@ -160,15 +160,19 @@ def test_a_run_that_is_well_is_left_alone(tmp_path: Path, experience: Path) -> N
     assert proposals.names(made) == []
 
 
-def test_symptom_to_proposal_to_verdict_to_lesson(run: RunPaths, experience: Path) -> None:
+def test_symptom_to_proposal_to_verdict_to_lesson(tmp_path: Path, experience: Path) -> None:
+    run = live_run.launch(tmp_path / "runs" / "a")
+    steps = recorded.steps(30, kl=[0.05] * 26 + [3.0] * 4)
+    recorded.write(run.root, steps=steps, episodes=recorded.mixed(40))
+    proposed.record_launch(run)
     report = operator.tick(run, experience=experience)
     assert report["act"] == "propose" and report["tried"][0]["submitted"], str(report)
     proposal = proposal_reading.load(run, 1, worlds=live_run.WORLDS)
-    assert proposal.author == "operator" and proposal.episodes
+    assert proposal.author == "operator" and proposal.steps
     assert operator.tick(run, experience=experience)["act"] == "hold"
     guard = Guard.open(run, worlds=live_run.WORLDS)
     status = guard.reconcile(31, success_history=[0.5] * 20, now=1.0)
-    assert status.knobs.get("user.match_threshold") == 0.5
+    assert status.knobs.get("agent.actor_lr") == 5e-07
     body = {
         "experiment": 1, "proposal": 1, "revision": 1, "verdict": "help",
         "because": "0.12 (0.05 to 0.19)", "window": [31, 40], "rolled_back_by": None,

@@ -38,14 +38,14 @@ def load(run: RunPaths, number: int) -> proposals.Proposal:
 def test_flags_become_a_proposal_that_the_gate_reads_back(
     run: RunPaths, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flags = ["--set", "user.max_reveals=3", "--expect", "learner.entropy:down:0.1"]
+    flags = ["--set", "agent.entropy_coeff=0.003", "--expect", "learner.entropy:down:0.1"]
     status, told = ask(run, capsys, *WHY, *flags, "--episode", "000002-00", "--concurrent")
     assert (status, told["passed"], told["submitted"], told["proposal"]) == (0, True, True, 1)
     found = load(run, 1)
-    assert dict(found.changes or {}) == {"user.max_reveals": 3}
+    assert dict(found.changes or {}) == {"agent.entropy_coeff": 0.003}
     assert (found.steps, found.episodes, found.concurrent) == ((3,), ("000002-00",), True)
     assert (found.expected.metric, found.expected.size) == ("learner.entropy", 0.1)
-    assert found.window == proposing.FEWEST_STEPS
+    assert found.window == 40  # twice the knob's lag
 
 
 def test_what_the_gate_would_refuse_is_not_submitted(
@@ -62,17 +62,17 @@ def test_a_candidate_file_says_what_to_change(
 ) -> None:
     folder = run.candidate / "knobs"
     folder.mkdir(parents=True)
-    edited = live_run.with_value(run.knob_file("user").read_bytes(), "max_reveals", 3)
-    (folder / "user.yaml").write_bytes(edited)
+    edited = live_run.with_value(run.knob_file("agent").read_bytes(), "entropy_coeff", 0.003)
+    (folder / "agent.yaml").write_bytes(edited)
     status, told = ask(run, capsys, *WHY, "--candidate")
     assert status == 0 and load(run, 1).changes is None
-    assert [change["path"] for change in told["changes"]] == ["user.max_reveals"]
+    assert [change["path"] for change in told["changes"]] == ["agent.entropy_coeff"]
 
 
 def test_a_dry_run_asks_and_leaves_nothing(
     run: RunPaths, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, told = ask(run, capsys, *WHY, "--set", "user.max_reveals=3", "--dry-run")
+    status, told = ask(run, capsys, *WHY, "--set", "agent.entropy_coeff=0.003", "--dry-run")
     assert (status, told["submitted"]) == (0, False)
     assert proposals.names(run) == []
 
@@ -81,11 +81,11 @@ def test_a_tick_that_may_only_propose_leaves_a_draft_and_one_that_watches_nothin
     run: RunPaths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(proposing.AUTONOMY, "propose")
-    status, told = ask(run, capsys, *WHY, "--set", "user.max_reveals=3")
+    status, told = ask(run, capsys, *WHY, "--set", "agent.entropy_coeff=0.003")
     assert (status, told["draft"], proposals.names(run)) == (0, True, ["0001.draft.yaml"])
     for level in ("watch", "a level nobody knows"):
         monkeypatch.setenv(proposing.AUTONOMY, level)
-        assert propose.main([str(run.root), *WHY, "--set", "user.max_reveals=3"]) == 1
+        assert propose.main([str(run.root), *WHY, "--set", "agent.entropy_coeff=0.003"]) == 1
         assert "only watches" in capsys.readouterr().err
     assert proposals.names(run) == ["0001.draft.yaml"]
 
@@ -94,12 +94,15 @@ def test_a_tick_that_may_only_propose_leaves_a_draft_and_one_that_watches_nothin
     ("flags", "said"),
     [
         (WHY, "nothing to propose"),
-        (["--set", "user.max_reveals=3", "--step", "3"], "--why says what was seen"),
-        (["--set", "user.max_reveals=3", "--why", "because"], "cite what shows it"),
-        ([*WHY, "--set", "user.max_reveals"], "is not PATH=VALUE"),
-        ([*WHY, "--set", "user.max_reveals=3", "--candidate"], "give one of them"),
-        ([*WHY, "--set", "user.max_reveals=3", "--expect", "success"], "METRIC:up|down:SIZE"),
-        (["--set", "user.max_reveals=3", "--symptom", "boredom"], "no symptom 'boredom'"),
+        (["--set", "agent.entropy_coeff=0.003", "--step", "3"], "--why says what was seen"),
+        (["--set", "agent.entropy_coeff=0.003", "--why", "because"], "cite what shows it"),
+        ([*WHY, "--set", "agent.entropy_coeff"], "is not PATH=VALUE"),
+        ([*WHY, "--set", "agent.entropy_coeff=0.003", "--candidate"], "give one of them"),
+        (
+            [*WHY, "--set", "agent.entropy_coeff=0.003", "--expect", "success"],
+            "METRIC:up|down:SIZE",
+        ),
+        (["--set", "agent.entropy_coeff=0.003", "--symptom", "boredom"], "no symptom 'boredom'"),
     ],
 )
 def test_a_wish_that_is_not_whole_is_misuse(
