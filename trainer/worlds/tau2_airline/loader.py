@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from trainer.task import Task
-from trainer.worlds.tau2 import loading
+from trainer.worlds.tau2 import data_faults, loading
 from trainer.worlds.tau2.loading import Layout
+from trainer.worlds.tau2_airline import verifier
+from trainer.worlds.tau2_airline.tools import DOMAIN
 
 FOLDER = Path(__file__).parent
 LAYOUT = Layout(
@@ -24,5 +26,11 @@ LAYOUT = Layout(
 
 
 def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
-    """Return the tasks of a split; see `trainer.worlds.tau2.loading.load`."""
-    return loading.load(LAYOUT, split, source)
+    """Return the tasks of a split; see `trainer.worlds.tau2.loading.load`.
+
+    Faults of real data that a replay shows are told, and the tasks stay what they are.
+    """
+    tasks = loading.load(LAYOUT, split, source)
+    if source is not None:
+        data_faults.tell(tasks, DOMAIN, verifier.bases_of)
+    return tasks
