@@ -18,7 +18,7 @@ from watchdog.observers import Observer
 
 from gate.contract.knobs import Knobs
 from gate.contract.paths import RunPaths
-from gate.guard import Condition, Guard, KnobStatus, OpenTest
+from gate.guard import Condition, Guard, KnobStatus, OpenTest, Prober
 
 # Reading a file is an event too; only these can have changed what it says.
 _CHANGES = frozenset({"created", "modified", "moved", "deleted"})
@@ -27,15 +27,19 @@ _CHANGES = frozenset({"created", "modified", "moved", "deleted"})
 class LiveKnobs:
     """The knobs in force in one run."""
 
-    def __init__(self, paths: RunPaths, *, worlds: Sequence[str]) -> None:
+    def __init__(
+        self, paths: RunPaths, *, worlds: Sequence[str], prober: Prober | None = None
+    ) -> None:
         """Open the run's knobs as its ledger has them in force (see `Guard.open`).
 
         Args:
             paths: The run; its ledger begins with a launch.
             worlds: Names of the run's worlds.
+            prober: Probes beside the training what proposals would change in a dialogue; without
+                one, none of them changes a world.
         """
         self._directory = paths.knobs
-        self._guard = Guard.open(paths, worlds=worlds)
+        self._guard = Guard.open(paths, worlds=worlds, prober=prober)
 
     @property
     def current(self) -> Knobs:
@@ -96,6 +100,10 @@ class LiveKnobs:
             new_share=float(logged["new_share"]),
         )
         return replace(status, test=test)
+
+    def close(self) -> None:
+        """End a probe that is under way."""
+        self._guard.close()
 
     @contextmanager
     def watch(self) -> Generator[Watch]:

@@ -23,6 +23,7 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.paths import RunPaths
+from gate.guard import Prober
 from trainer import (
     assembly,
     checkpoint,
@@ -251,10 +252,12 @@ def _live_run(
                 for world in launched.unfenced()
             ]
         )
+        live = LiveKnobs(paths, worlds=tuple(config.worlds), prober=Prober(paths.probe))
+        stack.callback(live.close)
         yield Run(
             config=config,
             paths=paths,
-            live=LiveKnobs(paths, worlds=tuple(config.worlds)),
+            live=live,
             scene=assembly.make_scene(config, policy, sampler, places),
             learner=learner,
             tasks=launch.load_tasks(config),

@@ -31,7 +31,9 @@ def test_a_proposal_changes_the_next_step_and_a_bad_one_does_not(
     assert child.returncode == 0, child.told()
     episode = files.read_lines(run.episodes_of(2)).records[0]["id"]
     renew_digests(run)
-    proposed.submit(run, evidence={"steps": [1], "episodes": [episode]})
+    # What is learnt from changes no dialogue, so that nothing is probed and the step is known.
+    changes = {"agent.gae_lambda": 0.9}
+    proposed.submit(run, changes=changes, evidence={"steps": [1], "episodes": [episode]})
     proposed.submit(run, changes={"environment.max_steps": 5})
     child = nursery.run("resume", run.root, stop_after=4)
     assert child.returncode == 0, child.told()
