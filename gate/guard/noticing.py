@@ -19,7 +19,8 @@ from gate.effects.designs import BASELINE_STEPS, Design
 from gate.effects.series import Point, within
 from gate.effects.tripwires import LastRevision
 from gate.effects.verdicts import Evidence, Judgement, Verdict
-from gate.guard import judging, opening
+from gate.guard import judging
+from gate.guard.change import change_of, undisturbed
 from gate.guard.history import History
 
 
@@ -85,7 +86,7 @@ def interruption(past: History, test: Experiment) -> Revision | None:
         reverts = revision.details.get("reverts")
         if reverts == test.revision:
             return revision
-        change = opening.change_of(past, revision)
+        change = change_of(past, revision)
         if test.design == Design.CONCURRENT_ARMS:
             if change.acts_on_episodes:
                 return revision
@@ -161,7 +162,7 @@ def _broken(watched: Watched, points: Sequence[Point], newest: int) -> Found | N
     last = watched.last
     if last is None or tripwires.culprit(newest, last) is None:
         return None
-    before = opening.undisturbed(watched.past, points, before=last.first_step)
+    before = undisturbed(watched.past, points, before=last.first_step)
     since = within(points, range(last.first_step, newest + 1))
     if not since:
         return None
@@ -181,7 +182,7 @@ def _broken(watched: Watched, points: Sequence[Point], newest: int) -> Found | N
 
 def _last(past: History) -> LastRevision | None:
     for revision in reversed(past.revisions):
-        change = opening.change_of(past, revision)
+        change = change_of(past, revision)
         if revision.number and change.matters:
             # Who goes back from a change is not to blame for what it left.
             if "reverts" in revision.details:

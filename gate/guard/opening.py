@@ -8,23 +8,21 @@ now: the change may come into force, and nothing will be said about what it does
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from gate.contract import knobs, launch_record
 from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding, Severity
-from gate.contract.knobs import KnobChange, Knobs, KnobSpec, Scope
-from gate.contract.ledger import Revision
+from gate.contract.knobs import Scope
 from gate.contract.paths import RunPaths
 from gate.effects import anchors, layouts, noise, placebo, power, series
 from gate.effects.anchors import Ease
 from gate.effects.designs import BASELINE_STEPS, MARGIN, SHORTEST_WINDOW, Design, design_for
 from gate.effects.effect import SIGNIFICANCE_Z
 from gate.effects.power import Plan
-from gate.effects.series import Point
 from gate.guard import judging
+from gate.guard.change import Change, Setting, setting_of
 from gate.guard.history import History
 from gate.guard.step_memory import StepMemory
 
@@ -47,112 +45,6 @@ UNJUDGED = "effects.not-judged"
 """The rule that says why nothing can be told about a change, where power is not the reason."""
 
 SUCCESS = ("success", "pinned_success", "anchor_success")
-
-
-@dataclass(frozen=True)
-class Change:
-    """What is to be tested, whether it is in force already or only proposed."""
-
-    old_revision: int
-    old: Knobs
-    new: Knobs
-    changes: tuple[KnobChange, ...]
-    moves_worlds: bool = False
-    proposal: Mapping[str, Any] | None = None
-    """What the ledger keeps of the proposal; None for one that came by another door."""
-
-    @property
-    def moved(self) -> tuple[tuple[KnobSpec, Any, Any], ...]:
-        """The knobs that move and are meant to move success, each with both values."""
-        found: list[tuple[KnobSpec, Any, Any]] = []
-        for change in self.changes:
-            spec = knobs.specs().get(change.knob)
-            if spec is None or spec.distal == "none":
-                continue
-            old, new = (state.get(spec.path, change.world) for state in (self.old, self.new))
-            if old != new:
-                found.append((spec, old, new))
-        return tuple(found)
-
-    @property
-    def matters(self) -> bool:
-        """Whether it is meant to move success at all."""
-        return self.moves_worlds or bool(self.moved)
-
-    @property
-    def acts_on_episodes(self) -> bool:
-        """Whether it changes how episodes are played, and not only how they are learnt from."""
-        return self.moves_worlds or any(s.scope is not Scope.LEARNER for s, _, _ in self.moved)
-
-    @property
-    def acts_on_learning(self) -> bool:
-        """Whether it changes how episodes are learnt from."""
-        return any(spec.scope is Scope.LEARNER for spec, _, _ in self.moved)
-
-    @property
-    def lag(self) -> int:
-        """Steps until an effect can be expected."""
-        return max((spec.lag_steps for spec, _, _ in self.moved), default=0)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The run that a change is tested in, at the step of its opening."""
-
-    points: Sequence[Point]
-    """What was played, oldest first."""
-    undisturbed: Sequence[Point]
-    """The newest of them, back to the last change that was meant to move success."""
-    step: int
-    """The first step of the test."""
-    remaining: int | None
-    """Steps that are left, this one included; None if nobody knows."""
-    groups: int | None
-    """Groups of episodes in a step; None if nobody knows."""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether anything tells how episodes are played, the launch record or a step."""
-        return bool(self.groups or _groups(self.points))
-
-
-def change_of(past: History, revision: Revision) -> Change:
-    """Return what a revision in force changed."""
-    return Change(
-        old_revision=revision.base,
-        old=past.knobs_by_revision[revision.base],
-        new=past.knobs_by_revision[revision.number],
-        changes=revision.changes,
-        moves_worlds=revision.world != past.world(revision.base),
-        proposal=revision.details.get("proposal"),
-    )
-
-
-def setting_of(run: RunPaths, past: History, points: Sequence[Point], *, step: int) -> Setting:
-    """Return the run as a test that opens at a step finds it.
-
-    Args:
-        run: The run.
-        past: Its ledger.
-        points: What was played, oldest first.
-        step: The training step about to begin.
-    """
-    sizes = launch_record.sizes(run.root)
-    total = past.knobs_by_revision[past.newest].get("agent.total_steps") or sizes.total_steps
-    return Setting(
-        points=points,
-        undisturbed=undisturbed(past, points, before=step),
-        step=step,
-        remaining=None if total is None else max(total - step + 1, 0),
-        groups=sizes.groups,
-    )
-
-
-def undisturbed(past: History, points: Sequence[Point], *, before: int) -> tuple[Point, ...]:
-    """Return the newest steps in which nothing was changed that is meant to move success."""
-    moments = [one.step for one in past.revisions if one.number and change_of(past, one).matters]
-    last = max((moment for moment in moments if moment < before), default=0)
-    return tuple(point for point in points if last <= point.step < before)
 
 
 def declare(number: int, revision: int, change: Change, found: Setting) -> Experiment:
@@ -212,7 +104,7 @@ def doubts(
     memory = StepMemory(run.steps)
     memory.follow(step - REMEMBERED_STEPS)
     found = setting_of(run, past, memory.points, step=step)
-    if not found.is_known:
+    if not found.batch:
         return ()
     number, revision = 1 + max(past.experiments, default=0), past.newest + 1
     severity = Severity.ERROR if refuse else Severity.WARNING
@@ -338,13 +230,8 @@ def _difference_sd(found: Setting) -> float:
     if len(values) >= noise.FEWEST_BASELINE_STEPS:
         # Half a batch has root two of the noise of the whole, and a difference has that twice.
         return 2 * noise.of_baseline(values, least_sd=judging.least_sd(points, arms)).sd
-    groups = max(found.groups or _groups(found.points), 2)
+    groups = max(found.batch, 2)
     return noise.difference_sd(0.5, groups / 2, groups / 2)
-
-
-def _groups(points: Sequence[Point]) -> int:
-    episodes = [sum(share.episodes for share in point.arms.values()) for point in points]
-    return max(episodes, default=0)
 
 
 def _effect(told: Mapping[str, Any]) -> float:
@@ -368,9 +255,3 @@ def _proximal(change: Change, told: Mapping[str, Any]) -> dict[str, Any]:
             "direction": 1 if expected["direction"] == "up" else -1,
         }
     return {"proximal": min(known)} if known else {}
-
-
-def is_tested(past: History, revision: Revision) -> bool:
-    """Return whether a revision is of a kind whose effect is asked for."""
-    back = "reverts" in revision.details
-    return revision.number > 0 and not back and change_of(past, revision).matters

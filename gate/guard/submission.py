@@ -29,9 +29,9 @@ from gate.contract.ledger import Author, EntryKind, Revision, RevisionKind
 from gate.contract.paths import RunPaths
 from gate.contract.proposals import Otherwise, Proposal
 from gate.guard import gathering, history, opening, staging, stale, way_back
+from gate.guard.change import Change
 from gate.guard.history import History
 from gate.guard.looking import Trouble, look
-from gate.guard.opening import Change
 from gate.guard.probing import Question, Report
 from gate.guard.staging import Worlds
 from gate.rules import world_knobs

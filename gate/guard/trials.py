@@ -19,9 +19,10 @@ from gate.contract.paths import RunPaths
 from gate.effects.designs import Design
 from gate.effects.verdicts import Judgement
 from gate.guard import applying, history, judging, noticing, opening
+from gate.guard.change import Change, Setting, change_of, is_tested, setting_of
 from gate.guard.history import History
 from gate.guard.noticing import Found, Watched
-from gate.guard.opening import REMEMBERED_STEPS, Change, Setting
+from gate.guard.opening import REMEMBERED_STEPS
 from gate.guard.status import Condition, KnobStatus, OpenTest
 from gate.guard.step_memory import StepMemory
 
@@ -85,10 +86,10 @@ class Trials:
         tested = {one.revision for one in past.experiments.values()}
         for revision in past.revisions:
             late = revision.step < step - LATEST_OPENING
-            if late or revision.number in tested or not opening.is_tested(past, revision):
+            if late or revision.number in tested or not is_tested(past, revision):
                 continue
             found = self._setting(past, step)
-            if not found.is_known:
+            if not found.batch:
                 break
             experiment = _declared(past, revision, found)
             past = self._append(past, EntryKind.OPENED, experiment.to_json(), step, now)
@@ -202,7 +203,7 @@ class Trials:
 
     def _setting(self, past: History, step: int) -> Setting:
         self._remember(past, step)
-        return opening.setting_of(self._run, past, self._memory.points, step=step)
+        return setting_of(self._run, past, self._memory.points, step=step)
 
     def _append(
         self, past: History, kind: EntryKind, body: dict[str, Any], step: int, now: float
@@ -214,8 +215,7 @@ class Trials:
 def _declared(past: History, revision: Revision, found: Setting) -> Experiment:
     """Return how a new change will be judged."""
     number = 1 + max(past.experiments, default=0)
-    change = opening.change_of(past, revision)
-    experiment = opening.declare(number, revision.number, change, found)
+    experiment = opening.declare(number, revision.number, change_of(past, revision), found)
     later = noticing.interruption(past, experiment)
     if later is None:
         return experiment
