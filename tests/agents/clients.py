@@ -113,6 +113,7 @@ def _settings_of_claude(home: Path, address: str, model_name: str) -> Mapping[st
     return {
         "ANTHROPIC_BASE_URL": address,
         "ANTHROPIC_API_KEY": KEY,
+        "ANTHROPIC_MODEL": model_name,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": "1",
         "DISABLE_AUTOUPDATER": "1",
@@ -140,7 +141,7 @@ plugins = false
 [model_providers.scripted]
 name = "scripted"
 base_url = "{address}/v1"
-env_key = "SCRIPTED_API_KEY"
+env_key = "OPENAI_API_KEY"
 wire_api = "responses"
 request_max_retries = 1
 stream_max_retries = 1
@@ -154,7 +155,7 @@ def _settings_of_codex(home: Path, address: str, model_name: str) -> Mapping[str
     folder.mkdir(exist_ok=True)
     config = _CONFIG_OF_CODEX.format(model=model_name, address=address)
     (folder / "config.toml").write_text(config)
-    return {"CODEX_HOME": str(folder), "SCRIPTED_API_KEY": KEY}
+    return {"CODEX_HOME": str(folder), "OPENAI_API_KEY": KEY}
 
 
 def _words_of_codex(prompt: str, _: str) -> Sequence[str]:

@@ -94,7 +94,7 @@ class Conversation:
         """Return the newest exchange that was made by a move; None before its result is there."""
         tool, argument = self.spell(move)
         for one in reversed(self.exchanges):
-            if (one.tool, one.argument) == (tool, argument):
+            if one.tool == tool and _holds(one.argument, argument):
                 return one
         return None
 
@@ -102,6 +102,13 @@ class Conversation:
         """Return what came of a move; None before its result is there."""
         found = self.exchange(move)
         return None if found is None else found.result
+
+
+def _holds(told: Any, asked: Any) -> bool:
+    """True where a client repeats what it was asked; some add their defaults to an object."""
+    if isinstance(told, dict) and isinstance(asked, dict):
+        return asked.items() <= told.items()
+    return told == asked
 
 
 Policy = Callable[[Conversation], Sequence[Move]]

@@ -15,6 +15,8 @@ from typing import Any
 from tests.agents import conversation as talk
 
 PATH = "/v1/messages"
+COUNTING = "/v1/messages/count_tokens"
+"""Where the client asks how long a request would be, before it sends a long result."""
 _FOLDER = re.compile(r"working directory: (/[^\n]+)")
 _USAGE = {
     "input_tokens": 100,

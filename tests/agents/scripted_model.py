@@ -35,6 +35,8 @@ class ScriptedModel:
     """Its base URL, once it listens."""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     """Every request body that asked for an answer, oldest first."""
+    counted: list[dict[str, Any]] = field(default_factory=list)
+    """Every request body whose length was asked for."""
     conversations: list[Conversation] = field(default_factory=list)
     """The same requests as the policy saw them."""
     wanted: list[str] = field(default_factory=list)
@@ -45,7 +47,9 @@ class ScriptedModel:
 
     def everything_sent(self) -> str:
         """Return all that left the client, as one text."""
-        return "\n".join(json.dumps(body, ensure_ascii=False) for body in self.bodies)
+        return "\n".join(
+            json.dumps(body, ensure_ascii=False) for body in (*self.bodies, *self.counted)
+        )
 
 
 @contextmanager
@@ -83,9 +87,12 @@ class _Answering(BaseHTTPRequestHandler):
         """Answer a request by the script."""
         path = self.path.split("?")[0]
         length = int(self.headers.get("content-length") or 0)
-        if path not in _APIS or not 0 < length <= LARGEST_BODY:
+        if path not in (*_APIS, messages_api.COUNTING) or not 0 < length <= LARGEST_BODY:
             return self._refuse(f"{path} with {length} bytes")
         body = json.loads(self.rfile.read(length))
+        if path == messages_api.COUNTING:
+            self.model.counted.append(body)
+            return self._answer(200, {"input_tokens": length // 4})
         asked = _APIS[path].read(body)
         with self.model.lock:
             self.model.bodies.append(body)
@@ -120,8 +127,11 @@ class _Answering(BaseHTTPRequestHandler):
         kept = self.model.faults if keep else self.model.wanted
         kept.append(f"{self.command} {what}")
         told = {"type": "error", "error": {"type": "invalid_request_error", "message": what}}
+        self._answer(400, told)
+
+    def _answer(self, status: int, told: dict[str, Any]) -> None:
         content = json.dumps(told).encode()
-        self.send_response(400)
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(content)))
         self.send_header("connection", "close")

@@ -59,17 +59,26 @@ class Workshop:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def content(self, path: str) -> bytes | None:
+        """Return the content of a file here; None if there is none."""
+        place = self.root / path
+        return place.read_bytes() if place.is_file() else None
+
     def run(self, name: str) -> RunPaths:
         """Return the paths of a run here."""
         return RunPaths(self.root / "runs" / name)
 
     def contents(self) -> Mapping[str, str]:
-        """Return the digest of every file here, git's own and compiled Python left out."""
+        """Return the digest of every file here.
+
+        Left out are git's own, compiled Python, and what stands there for a moment.
+        """
         found: dict[str, str] = {}
         for folder, subfolders, names in os.walk(self.root):
             subfolders[:] = [n for n in subfolders if n not in (".git", "__pycache__", ".venv")]
             links = [name for name in subfolders if Path(folder, name).is_symlink()]
-            for path in (Path(folder, name) for name in [*names, *links]):
+            kept = [n for n in (*names, *links) if not n.endswith(".tmp") and n[:5] != ".lock"]
+            for path in (Path(folder, name) for name in kept):
                 found[path.relative_to(self.root).as_posix()] = _digest(path)
         return found
 
