@@ -13,6 +13,7 @@ from typing import Any, Literal
 from trainer.worlds.tau2.database import Database
 from trainer.worlds.tau2.forms import Form
 from trainer.worlds.tau2.toolkit import ToolError
+from trainer.worlds.tau2.values import is_number
 
 NOW = "2024-05-15T15:00:00"
 """The moment at which every dialogue takes place."""
@@ -34,7 +35,6 @@ RESERVATION = Form(
 SEGMENT = Form("flight_number", "origin", "destination", "date", "price")
 PASSENGER = Form("first_name", "last_name", "dob")
 PAYMENT = Form("payment_id", "amount")
-_TYPES: Mapping[str, Any] = {"amount": int | float}
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,12 @@ def entries(given: Sequence[Any], fields: Sequence[str]) -> list[dict[str, Any]]
         ToolError: if a record lacks one.
     """
     for record in given:
-        missing = [
-            field for field in fields if not isinstance(record.get(field), str | int | float)
-        ]
-        if missing:
-            raise ToolError(
-                f"each entry needs {', '.join(fields)}; {', '.join(missing)} is missing"
-            )
+        for field in fields:
+            found = record.get(field)
+            if not (is_number(found) if field == "amount" else isinstance(found, str)):
+                raise ToolError(
+                    f"each entry needs {', '.join(fields)}; {field} is missing or wrong"
+                )
     return [{field: record[field] for field in fields} for record in given]
 
 
