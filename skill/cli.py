@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from skill import lint
-from skill.commands import diagnose, effect, episodes, lesson, propose, restart, status
+from skill.commands import diagnose, effect, enter, episodes, lesson, propose, restart, status
 from skill.operator import naive, operator
 from skill.supervisor import supervise
 
@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "operator": (operator.main, "one tick of the rule-based meta-agent"),
     "naive": (naive.main, "one tick of the stripped baseline, to compare with"),
     "supervise": (supervise.main, "a meta-agent at a fixed interval, inside a fence"),
+    "enter": (enter.main, "start a coding agent by hand, inside the same fence"),
     "lint": (lint.main, "check the skill's folder, its links and the lessons"),
 }
 """Name -> what it calls, and a sentence."""

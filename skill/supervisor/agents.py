@@ -17,10 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gate.contract import files
 from gate.contract.paths import RunPaths
 from skill.proposing import AUTONOMY, Autonomy
+from skill.supervisor import profiles
 
 BUILT_IN = ("claude", "codex", "operator", "naive")
+
+PROFILE = "eau-tick"
+"""Codex's profile of one tick; a name of its own, since profiles of one name add up."""
 
 _PASSED = frozenset(
     "PATH LANG LC_ALL TZ TERM USER LOGNAME SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS "
@@ -31,6 +36,8 @@ _PASSED_BY_PREFIX = ("ANTHROPIC_", "CLAUDE_CODE_", "OPENAI_", "DISABLE_")
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 SHORTEST_SECRET = 6
 """Characters; a shorter value is no secret, and would be struck out of ordinary words."""
+
+LARGEST_CREDENTIALS = 64 * 1024
 
 _CREDENTIALS = (".claude/.credentials.json", ".claude.json", ".codex/auth.json")
 _SCRIPTS = (".venv/bin/python skill/eau-meta-agent/scripts/", ".venv/bin/python -m skill ")
@@ -140,7 +147,35 @@ def furnish(setting: Setting, given: Mapping[str, str]) -> None:
     _copy(codex / "auth.json", home / ".codex" / "auth.json")
     _copy(codex / "config.toml", home / ".codex" / "config.toml")
     with (home / ".codex" / "config.toml").open("a", encoding="utf-8") as file:
-        file.write(_codex_profile(setting))
+        file.write(f"\n{_codex_profile(setting)}")
+
+
+def bring_home(setting: Setting, given: Mapping[str, str]) -> None:
+    """Keep credentials that the client renewed: an old token may be void after that.
+
+    Only what is a small JSON object with the keys that it had before goes back.
+
+    Args:
+        setting: What the tick was about.
+        given: The supervisor's own environment, which says where its home is.
+    """
+    home = setting.scratch / "home"
+    own = Path(given.get("HOME") or Path.home())
+    codex = Path(given.get("CODEX_HOME") or own / ".codex")
+    renewed = {own / _CREDENTIALS[0]: home / _CREDENTIALS[0]}
+    renewed[codex / "auth.json"] = home / ".codex" / "auth.json"
+    for kept, new in renewed.items():
+        try:
+            before = json.loads(files.read_plain(kept, most=LARGEST_CREDENTIALS))
+            content = files.read_plain(new, most=LARGEST_CREDENTIALS)
+            after = json.loads(content)
+        except (OSError, ValueError, RecursionError):
+            continue
+        same = (
+            isinstance(after, dict) and isinstance(before, dict) and after.keys() == before.keys()
+        )
+        if same and after != before:
+            files.write_whole(kept, content)
 
 
 def redacted(output: str, passed_on: Mapping[str, str]) -> str:
@@ -187,7 +222,11 @@ def _claude(setting: Setting) -> list[str]:
     allowed = ["Read", "Skill", *(f"{tool}({path})" for path in mine for tool in ("Edit", "Write"))]
     allowed += ["Bash"] if setting.held else [f"Bash({one}*)" for one in (*_SCRIPTS, *_ASKING)]
     denied = [f"{tool}({path}/**)" for path in setting.evaluation for tool in ("Read", "Edit")]
-    settings = json.dumps({"permissions": {"deny": denied}})
+    settings = json.dumps(
+        # Its sandbox cannot be made inside the outer fence, which holds already.
+        {"permissions": {"deny": denied}}
+        | ({"sandbox": {"enabled": False}} if setting.held else {})
+    )
     command = ["claude", "-p", setting.prompt, "--output-format", "stream-json", "--verbose"]
     command += ["--permission-mode", "dontAsk", "--settings", settings, "--max-turns", "80"]
     command += ["--allowedTools", ",".join(allowed)]
@@ -202,21 +241,16 @@ def _codex(setting: Setting) -> list[str]:
     if setting.held:
         command += ["--sandbox", "danger-full-access"]
     else:
-        command += ["-c", 'default_permissions="eau"']
+        command += ["-c", f'default_permissions="{PROFILE}"']
     return [*command, setting.prompt]
 
 
 def _codex_profile(setting: Setting) -> str:
-    """Return the permission profile that a tick's own configuration of Codex ends with."""
+    """Return the permission profile of a tick, with the folders of its own run."""
     root = setting.checkout.resolve()
     mine = [folder.resolve() for folder in _own(setting)]
     inside = [folder.relative_to(root) for folder in mine if folder.is_relative_to(root)]
-    lines = ["", "[permissions.eau]", 'extends = ":workspace"', "", "[permissions.eau.filesystem]"]
-    lines += ['":slash_tmp" = "read"', '":tmpdir" = "read"', ""]
-    lines += ['[permissions.eau.filesystem.":workspace_roots"]', '"." = "read"']
-    lines += [f'"{path}" = "write"' for path in inside]
-    lines += [f'"{path}" = "deny"' for path in setting.evaluation]
-    return "\n".join([*lines, ""])
+    return profiles.codex(PROFILE, [path.as_posix() for path in inside])
 
 
 def _own(setting: Setting) -> list[Path]:

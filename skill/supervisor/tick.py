@@ -163,6 +163,7 @@ def run_tick(
         )
         out, err = (agents.redacted(text, given) for text in (ended.out, ended.err))
         ended = replace(ended, out=out, err=err)
+        agents.bring_home(setting, env)
         look()
         found, meanwhile = kept.restore(folder / "breach", held=setting.held)
         made = outbox.take_over(run, box, order.autonomy, before, breached=bool(found))

@@ -1,0 +1,89 @@
+"""Profiles: the fence in the clients' own words, for a person who starts one by hand.
+
+`.claude/settings.json` and `.codex/config.toml` are made from here, and a test holds them to it.
+Codex enforces its profile by the kernel; Claude Code's deny rules guard its file tools, and its
+sandbox, where bubblewrap and socat are installed, guards its commands. A supervised tick does not
+lean on either where it has a fence of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from skill.supervisor.belongings import CODE, PAGES
+
+RESULTS = "~/.local/share/eau/evaluations"
+TASKS = "trainer/worlds/*/evaluation"
+CLAUDE, CODEX = Path(".claude/settings.json"), Path(".codex/config.toml")
+
+_OWN = ("candidate", "proposals")
+_THEIRS = ("knobs", "world", "episodes", "checkpoints", "experiments", "supervisor")
+_COMMANDS = (
+    ".venv/bin/python skill/eau-meta-agent/scripts/*",
+    ".venv/bin/python -m skill *",
+    ".venv/bin/python -m gate check *",
+    ".venv/bin/python -m gate log *",
+)
+
+
+def claude(evaluation: Sequence[str]) -> str:
+    """Return the text of `.claude/settings.json`.
+
+    Args:
+        evaluation: Folders with evaluation tasks, relative to the checkout.
+    """
+    closed = [*CODE, ".git"]
+    denied = [f"Read({TASKS}/**)", f"Read({RESULTS}/**)", "Read(.git/**)"]
+    denied += [f"Edit({folder}/**)" for folder in closed]
+    denied += [f"Edit({page})" for page in PAGES]
+    denied += [f"Edit(runs/*/{folder}/**)" for folder in _THEIRS]
+    denied += [f"Edit(runs/*/{name})" for name in ("*.jsonl", "status.json", "run.yaml")]
+    allowed = [f"Bash({command})" for command in _COMMANDS]
+    allowed += [f"Edit(runs/*/{folder}/**)" for folder in _OWN] + ["Edit(experience/**)"]
+    settings = {
+        "permissions": {"allow": allowed, "deny": denied},
+        "sandbox": {
+            "enabled": True,
+            "autoAllowBashIfSandboxed": True,
+            "allowUnsandboxedCommands": False,
+            "filesystem": {
+                "denyRead": [f"./{path}" for path in evaluation] + ["./.git", RESULTS],
+                "denyWrite": [f"./{path}" for path in (*closed, *PAGES)],
+            },
+        },
+    }
+    return json.dumps(settings, indent=2) + "\n"
+
+
+def codex(name: str, writable: Sequence[str]) -> str:
+    """Return the sections of a permission profile of Codex, as TOML.
+
+    Args:
+        name: Of the profile.
+        writable: Folders within the checkout that the session may write.
+    """
+    lines = [f"[permissions.{name}]", 'extends = ":workspace"', ""]
+    lines += [f"[permissions.{name}.filesystem]", '":slash_tmp" = "read"', '":tmpdir" = "write"']
+    lines += [f'"{RESULTS}" = "deny"', "", f'[permissions.{name}.filesystem.":workspace_roots"]']
+    # A pattern that names the folder alone would leave its files readable.
+    lines += ['"." = "read"', f'"{TASKS}/**" = "deny"', '".git" = "deny"']
+    lines += [f'"{path}" = "write"' for path in writable]
+    return "\n".join(lines) + "\n"
+
+
+def codex_by_hand() -> str:
+    """Return the text of `.codex/config.toml`: the newest run is the one that may be steered."""
+    opening = (
+        "# The fence of a meta-agent, held by the kernel. Codex reads it in a trusted project:\n"
+        "# answer its question, or start it by `.venv/bin/python -m skill enter latest -- codex`.\n"
+        'default_permissions = "eau"\n\n'
+    )
+    return opening + codex("eau", ["experience", *(f"runs/latest/{name}" for name in _OWN)])
+
+
+def files(checkout: Path) -> dict[Path, str]:
+    """Return both files by their path in a checkout."""
+    found = sorted(path.relative_to(checkout).as_posix() for path in checkout.glob(TASKS))
+    return {CLAUDE: claude(found), CODEX: codex_by_hand()}
