@@ -50,7 +50,7 @@ def beside(
     paths.supervisor.mkdir(exist_ok=True)
     with (paths.supervisor / "output.log").open("ab") as output:
         process = subprocess.Popen(
-            [*command, *_arguments(config, paths)],
+            [*command, *_arguments(config.agent, config, paths)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -64,8 +64,8 @@ def beside(
         _end(process, patience_s=last_tick_s if ended_well else 0.0)
 
 
-def _arguments(config: MetaAgentConfig, paths: RunPaths) -> list[str]:
-    arguments = [str(paths.root), "--agent", config.agent, "--every", str(config.every)]
+def _arguments(agent: str, config: MetaAgentConfig, paths: RunPaths) -> list[str]:
+    arguments = [str(paths.root), "--agent", agent, "--every", str(config.every)]
     arguments += ["--autonomy", config.autonomy]
     if config.own_experience:
         folder = paths.root / OWN_EXPERIENCE

@@ -120,8 +120,8 @@ class CheckpointConfig:
 class MetaAgentConfig:
     """Who co-evolves the run while it trains: a process of its own, beside the trainer."""
 
-    agent: str = ""
-    """`operator`, `naive`, `claude`, `codex`, or any command; empty for nobody."""
+    agent: str | None = None
+    """`operator`, `naive`, `claude`, `codex`, or any command; null for nobody."""
     every: int = 10
     """Training steps between two ticks."""
     autonomy: Literal["watch", "propose", "act"] = "act"
