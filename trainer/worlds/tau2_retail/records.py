@@ -33,7 +33,7 @@ def shape(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return a shop's database with every field of an order there and all fields in one order."""
     return {
         "products": {key: _product(record) for key, record in content["products"].items()},
-        "users": {key: _user(record) for key, record in content["users"].items()},
+        "users": {key: _user(key, record) for key, record in content["users"].items()},
         "orders": {key: _order(record) for key, record in content["orders"].items()},
     }
 
@@ -151,8 +151,10 @@ def _product(record: Mapping[str, Any]) -> dict[str, Any]:
     return PRODUCT.of({**record, "variants": variants})
 
 
-def _user(record: Mapping[str, Any]) -> dict[str, Any]:
+def _user(user_id: str, record: Mapping[str, Any]) -> dict[str, Any]:
     whole = {
+        # The older benchmark's users do not carry their ids.
+        "user_id": user_id,
         **record,
         "name": NAME.of(record["name"]),
         "address": ADDRESS.of(record["address"]),
