@@ -60,6 +60,13 @@ class StepPrinter:
         for outcome in status.proposals:
             refused = outcome.revision is None
             self._print("proposal", "bold red" if refused else "bold magenta", str(outcome))
+        for test in status.opened:
+            self._print("opened", "bold magenta" if test.judged else "bold yellow", str(test))
+        for verdict in status.verdicts:
+            back = verdict.rolled_back_by
+            taken = "" if back is None else f"; taken back by revision {back}"
+            told = f"{verdict.verdict} of revision {verdict.revision}: {verdict.because}{taken}"
+            self._print("effect", "bold magenta" if back is None else "bold red", told)
         for finding in (*status.refused, *status.waiting):
             refused = finding.severity is Severity.ERROR
             self._print("refused" if refused else "doubtful", "bold red", str(finding))

@@ -10,9 +10,10 @@ import pytest
 from rich.console import Console
 
 from gate.contract import files, knobs
+from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding, Severity
 from gate.contract.records import StepRecord
-from gate.guard import KnobStatus
+from gate.guard import EffectTold, KnobStatus
 from trainer.progress import StepPrinter, line, sparkline
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "run-v1"
@@ -96,3 +97,15 @@ def test_a_line_tells_the_anchors_and_both_sides_of_an_open_test(record: StepRec
     assert "anchors 0.40" in told
     assert "test 3: old 0.25 new 0.75" in told
     assert "test 3: no episode" in line(replace(record, test=3))
+
+
+def test_a_test_and_what_it_found_are_told(record: StepRecord) -> None:
+    effect = EffectTold(7, 4, 1, 2, "harm", "the evidence of harm reached 21.0", rolled_back_by=3)
+    test = Experiment(1, 1, 2, 0, 3, judged=False, because="nothing is known")
+    told = printed(record, replace(status(), opened=(test,), verdicts=(effect,)))
+    assert told[:2] == [
+        "opened test 1 cannot judge it: nothing is known",
+        "effect harm of revision 2: the evidence of harm reached 21.0; taken back by revision 3",
+    ]
+    kept = replace(effect, verdict="null", rolled_back_by=None)
+    assert printed(record, replace(status(), verdicts=(kept,)))[0].startswith("effect null of rev")
