@@ -21,11 +21,14 @@ from gate.guard import Condition
 from trainer import runlog, seeds
 from trainer.episode import Episode, Outcome
 from trainer.errors import Unusable
+from trainer.official import OfficialResult
 from trainer.rollout.collect import Rollout, collect
 from trainer.rollout.scene import Scene
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
 from trainer.trials import Reliability, reliability
+from trainer.worlds import catalog
+from trainer.worlds.declaration import read_declaration
 
 ROOT_VARIABLE = "EAU_EVAL_ROOT"
 BATCH = 32
@@ -93,6 +96,8 @@ class EvaluationResult:
     tasks_digest: str
     by_world: Mapping[str, WorldResult] = field(default_factory=dict)
     """The same for each world apart: the fields above put the episodes of all in one heap."""
+    official: Mapping[str, OfficialResult] = field(default_factory=dict)
+    """By world: what the benchmark's own package says, where it was asked."""
 
 
 def root() -> Path:
@@ -114,10 +119,22 @@ def root() -> Path:
 
 
 def pinned_knobs(worlds: Sequence[str]) -> Knobs:
-    """Return the knobs of every evaluation: the declared defaults and the pinned values."""
+    """Return the knobs of every evaluation: the declared defaults and the pinned values.
+
+    Every world is played up to the turn limit that it declares.
+    """
     values = {
         name: {**knobs.defaults().values[name], **PINNED_KNOBS.get(name, {})}
         for name in knobs.FILES
+    }
+    limits = {
+        world: read_declaration(catalog.world(world).folder).turn_limit
+        for world in worlds
+        if world in catalog.WORLDS
+    }
+    usual = PINNED_KNOBS["environment"]["max_steps"]
+    values["environment"]["worlds"] = {
+        world: {"max_steps": limit} for world, limit in limits.items() if limit != usual
     }
     return knobs.from_values(values, worlds=worlds)
 

@@ -32,6 +32,7 @@ from trainer import (
     launch,
     loop,
     meta_agent,
+    official,
     run_folder,
 )
 from trainer import resume as resuming
@@ -115,6 +116,7 @@ def evaluate(
     limit: int | None = None,
     pattern: str | None = None,
     greedy: bool = False,
+    by_package: bool = False,
 ) -> tuple[EvaluationResult, Path]:
     """Play the pinned evaluation with a run's policy; returns the result and where it lies.
 
@@ -125,8 +127,10 @@ def evaluate(
         limit: Only the first so many tasks.
         pattern: Shell pattern of task ids; None for the pattern that the recipe trains on.
         greedy: Take the likeliest token instead of sampling.
+        by_package: Have the dialogues of tau2 worlds carried out and scored by its package, too.
     """
     assembly.quiet()
+    benchmark = official.Tau2Package() if by_package else None
     launched = run_folder.read_launch(paths)
     config = replace(launched, worlds={**launched.worlds, **launched.held_out})
     directory = _checkpoint_at(paths, checkpoint_step)
@@ -161,6 +165,8 @@ def evaluate(
         world_digest=world_digest,
         held_out=launched.held_out,
     )
+    if benchmark is not None:
+        outcome = replace(outcome, official=official.score(tasks, episodes, benchmark))
     return outcome, evaluation.write(_unused(place), outcome, episodes)
 
 

@@ -167,6 +167,15 @@ def test_the_evaluation_user_is_the_symbolic_one_under_the_declared_defaults() -
 
 
 @pytest.mark.parametrize(
+    ("world", "limit"), [("travel", 16), ("colbench", 10), ("tau2_telecom", 50)]
+)
+def test_every_world_is_played_up_to_its_own_turn_limit(world: str, limit: int) -> None:
+    pinned = evaluation.pinned_knobs([world, "search"])
+    assert pinned.get("environment.max_steps", world) == limit
+    assert pinned.get("environment.max_steps", "search") == 16
+
+
+@pytest.mark.parametrize(
     ("successes", "n", "low", "high"),
     [
         (8, 10, 0.490162, 0.943318),

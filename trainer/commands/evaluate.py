@@ -14,6 +14,7 @@ from rich.table import Table
 
 from trainer.commands.options import AsJson, RunName
 from trainer.evaluation import WorldResult
+from trainer.official import OfficialResult
 from trainer.run_folder import RUNS, find_run
 
 
@@ -29,6 +30,9 @@ def command(
     limit: Annotated[int | None, typer.Option(help="Only the first so many tasks.")] = None,
     tasks: Annotated[str | None, typer.Option(help="Shell pattern of task ids.")] = None,
     greedy: Annotated[bool, typer.Option(help="Take the likeliest token.")] = False,
+    official: Annotated[
+        bool, typer.Option(help="Let the package tau2, where installed, score its worlds, too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."""
@@ -42,6 +46,7 @@ def command(
         limit=limit,
         pattern=tasks,
         greedy=greedy,
+        by_package=official,
     )
     if as_json:
         print(json.dumps(asdict(outcome)))
@@ -60,6 +65,8 @@ def command(
         console.print(_worlds(outcome.by_world))
     if trials > 1:
         console.print(_reliability(outcome.by_world))
+    if outcome.official:
+        console.print(_official(outcome.official))
 
 
 def _worlds(by_world: Mapping[str, WorldResult]) -> Table:
@@ -84,4 +91,13 @@ def _reliability(by_world: Mapping[str, WorldResult]) -> Table:
             table.add_row(
                 world, str(one.k), f"{one.pass_hat:.3f}", f"{one.pass_at:.3f}", str(one.num_tasks)
             )
+    return table
+
+
+def _official(results: Mapping[str, OfficialResult]) -> Table:
+    table = Table("world", "official reward", "scored", "as ours", "not scored")
+    for world, one in results.items():
+        reasons = "; ".join(f"{count}: {reason}" for reason, count in one.unscored.items())
+        reward = "-" if one.reward is None else f"{one.reward:.3f}"
+        table.add_row(world, reward, str(one.scored), str(one.agreeing), reasons or "-")
     return table

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from trainer.episode import Speaker, Turn
 from trainer.message import Choice, read_action
 from trainer.task import Task
 from trainer.worlds.seam import Verdict
 from trainer.worlds.tau2.case import Component
-from trainer.worlds.tau2.office import Bases, Domain
+from trainer.worlds.tau2.office import Bases, Domain, Outcome
 from trainer.worlds.tau2.session import Session
 
 ENDED = "(The user has left the conversation.)"
@@ -56,16 +56,23 @@ def rejudge(
         metric: See `verdict`.
     """
     session = Session(domain, task, bases)
+    for _ in retrace(session, turns):
+        pass
+    return verdict(session, metric=metric)
+
+
+def retrace(session: Session, turns: Iterable[Turn]) -> Iterator[tuple[Turn, list[Outcome]]]:
+    """Take a fresh session through recorded turns; yield each with the calls that it led to."""
     for turn in turns:
+        done: list[Outcome] = []
         if turn.speaker is Speaker.USER:
-            session.disclose(turn.revealed)
-            session.heed()
+            done = [*session.disclose(turn.revealed), *session.heed()]
         elif turn.speaker is Speaker.TOOL and turn.text == ENDED:
             session.end()
         elif turn.speaker is Speaker.AGENT and not session.ended:
             action = read_action(turn.text)
-            if action.choice is Choice.TOOL and action.name in domain.agent.tools:
-                session.call(action.name, action.arguments)
+            if action.choice is Choice.TOOL and action.name in session.domain.agent.tools:
+                done = [session.call(action.name, action.arguments)]
             elif action.choice is Choice.ACTION:
                 session.say(action.content)
-    return verdict(session, metric=metric)
+        yield turn, done
