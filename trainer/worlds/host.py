@@ -88,6 +88,7 @@ class WorldHost:
         self._lines[key] = line
         if not line.over:
             process.episodes += 1
+            process.prepare(task)
             serial = next(iter(process.spares), None) or self._fork(process)
             spare = process.spares.pop(serial, None)
             if spare is None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trainer.episode import StopReason
+from trainer.task import Task
 from trainer.worlds import processes
 from trainer.worlds.calls import Fault, fault
 from trainer.worlds.limits import Limits
@@ -28,6 +29,8 @@ from trainer.worlds.limits import Limits
 if TYPE_CHECKING:
     from trainer.worlds.line import EpisodeLine
 
+MAX_SHARED_BYTES = 3_072
+"""Longest part of a payload that tasks may share (see `trainer.worlds.seam.EnvFactory`)."""
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _MAX_NEWS_BYTES = 4_096
 _NEWS_AT_ONCE = 64
@@ -77,6 +80,7 @@ class WorldProcess:
         """Episodes opened since the last step boundary."""
         self.spares: dict[int, Spare | None] = {}
         """Processes begun ahead, by number; None until the zygote has told of them."""
+        self._prepared: set[str] = set()
         self._unsent: deque[bytes] = deque()
         self._scratch = Path(tempfile.mkdtemp(prefix="eau-world-"))
         self.control, control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -97,6 +101,27 @@ class WorldProcess:
         """Send an order to the zygote, now or when there is room."""
         self._unsent.append(json.dumps(content).encode())
         self.write()
+
+    def prepare(self, task: Task) -> None:
+        """Have the zygote read what a task shares with others, unless it has done so.
+
+        Raises:
+            ValueError: if what is shared does not fit into an order.
+        """
+        names = task.payload.get("shared", ())
+        if not names:
+            return
+        shared = {name: task.payload[name] for name in names}
+        order = {"world": task.world, "provenance": task.provenance, "payload": shared}
+        content = json.dumps(order, sort_keys=True)
+        if len(content.encode()) > MAX_SHARED_BYTES:
+            raise ValueError(
+                f"task {task.id!r} shares {len(content.encode())} bytes of payload; at most "
+                f"{MAX_SHARED_BYTES} fit: share names of files, not what they hold"
+            )
+        if content not in self._prepared:
+            self._prepared.add(content)
+            self.order({"prepare": order})
 
     @property
     def unsent(self) -> bool:

@@ -82,7 +82,13 @@ class Env(Protocol):
 
 
 class EnvFactory(Protocol):
-    """The function `make` of a world's `env.py`."""
+    """The function `make` of a world's `env.py`.
+
+    A world whose tasks have data in common may also define `prepare(task)`, which reads it. Tasks
+    name what they share in `payload["shared"]`, a list of keys of the payload; `prepare` gets a
+    task with nothing but those, its world and its provenance, once and before the first such
+    episode, in the process from which episodes are forked. It must not matter but for time.
+    """
 
     def __call__(self, task: Task, *, settings: Mapping[str, Any], seed: int) -> Env:
         """Return a fresh world for one episode.

@@ -2,7 +2,8 @@
 
 Orders come over a control socket, one JSON value per packet: `{"fork": n}` begins episode n and
 is answered with its process id and, as ancillary data, the trainer's end of a socket to it;
-`{"end": pid}` ends and collects one. This process runs the world's code, so the trainer
+`{"end": pid}` ends and collects one; `{"prepare": {...}}` has the world read what tasks share. This
+process runs the world's code, so the trainer
 believes nothing that it says; `trainer.worlds.keeper` watches over it. It imports no tensor
 library: a fork has to stay cheap.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from trainer import task as tasks
 from trainer.worlds import limits, processes, wire
 from trainer.worlds.limits import Limits
 from trainer.worlds.loading import WorldLoadError, load_world
@@ -70,8 +72,21 @@ class _Zygote:
     def obey(self, order: dict[str, Any]) -> None:
         if "fork" in order:
             self._fork(int(order["fork"]))
+        elif "prepare" in order:
+            self._prepare(order["prepare"])
         else:
             self._end(int(order["end"]))
+
+    def _prepare(self, shared: dict[str, Any]) -> None:
+        """Let the world read shared data here, so that every episode finds it in its memory."""
+        prepare = getattr(self.world, "prepare", None)
+        if prepare is None:
+            return
+        # What it raises `make` raises again, where it costs an episode and is told.
+        with contextlib.suppress(Exception, SystemExit):
+            prepare(tasks.from_json({"id": "", "goal": "", "opening": "", **shared}))
+        gc.collect()
+        gc.freeze()
 
     def _fork(self, serial: int) -> None:
         far, near = socket.socketpair()

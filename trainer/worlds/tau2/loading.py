@@ -157,6 +157,7 @@ def _data(layout: Layout, folder: Path, shelf_name: str) -> dict[str, Any]:
     user_db = _whole_set(folder, layout.user_db, f"{layout.world} user database")
     policy = _whole_set(folder, layout.policy, f"{layout.world} policy")
     return {
+        "shared": ["shelf", "agent_db", "user_db", "policy"],
         "shelf": shelf_name,
         "agent_db": shelf.named_files(folder, agent_db),
         "user_db": shelf.named_files(folder, user_db),

@@ -16,6 +16,12 @@ from . import verifier  # noqa: TID252 - the folder is loaded by path
 from .tools import DOMAIN  # noqa: TID252
 
 
+def prepare(task: Task) -> None:
+    """Read the databases and the policy that tasks share, so that no episode has to."""
+    verifier.bases_of(task)
+    shelf.policy(task)
+
+
 def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Desk:
     """Return a fresh world for one episode; it has no chance of its own, so no use for a seed."""
     policy = "\n\n".join(shelf.policy(task))

@@ -25,6 +25,12 @@ WHOSE = (
 """Said after the policy: a manual that leaves it open has agents call what they do not have."""
 
 
+def prepare(task: Task) -> None:
+    """Read the databases and the policy that tasks share, so that no episode has to."""
+    verifier.bases_of(task)
+    shelf.policy(task)
+
+
 def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Desk:
     """Return a fresh world for one episode; it has no chance of its own, so no use for a seed."""
     texts = shelf.policy(task)
