@@ -9,6 +9,7 @@ never executed.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -91,7 +92,7 @@ def _read_call(calls: list[str]) -> Action:
     if _depth(calls[0]) > MAX_JSON_DEPTH:
         return _malformed(f"tool call nested deeper than {MAX_JSON_DEPTH}")
     try:
-        call = json.loads(calls[0], parse_constant=_refuse_constant)
+        call = json.loads(calls[0], parse_constant=_refuse_constant, parse_float=_read_finite)
     except ValueError as error:
         return _malformed(f"tool call is not JSON: {error}")
     arguments = call.get("arguments") if isinstance(call, dict) else None
@@ -131,3 +132,9 @@ def _depth(text: str) -> int:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _read_finite(digits: str) -> float:
+    """Return a number; one like 1e999 reads as infinity, which no seam carries."""
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse_constant(digits[:32])

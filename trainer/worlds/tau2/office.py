@@ -72,6 +72,8 @@ class Office:
             text, ok = tool.run(self.database(call.side), call.arguments), True
         except ToolError as error:
             text, ok = f"Error: {error}", False
+        # A refusal may quote the caller, and half a surrogate pair travels over no seam.
+        text = text.encode(errors="replace").decode()
         outcome = Outcome(call, text, ok, mutates=tool is not None and tool.mutates)
         self.log.append(outcome)
         self.synchronise()

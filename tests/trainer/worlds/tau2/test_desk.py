@@ -113,6 +113,12 @@ def test_fault_56_a_refused_call_is_answered_counted_and_changes_nothing() -> No
     assert made.verdict().metrics["tool_errors"] == 1.0
 
 
+def test_a_refusal_that_quotes_half_a_character_still_travels() -> None:
+    result = call(desk(task()), "update_task_status", task_id="\ud800", status="completed")
+    assert result.observation == "Error: Task ? not found"
+    assert result.observation.encode()
+
+
 def test_fault_53_too_many_errors_have_a_name_of_their_own() -> None:
     made = desk(task(), max_tool_errors=3)
     results = [call(made, "update_task_status") for _ in range(3)]
