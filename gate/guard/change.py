@@ -11,7 +11,7 @@ from typing import Any
 
 from gate.contract import knobs, launch_record
 from gate.contract.knobs import KnobChange, Knobs, KnobSpec, Scope
-from gate.contract.ledger import Revision
+from gate.contract.ledger import Revision, RevisionKind
 from gate.contract.paths import RunPaths
 from gate.effects.series import Point
 from gate.guard.history import History
@@ -126,5 +126,5 @@ def undisturbed(past: History, points: Sequence[Point], *, before: int) -> tuple
 
 def is_tested(past: History, revision: Revision) -> bool:
     """Return whether a revision is of a kind whose effect is asked for."""
-    back = "reverts" in revision.details
-    return revision.number > 0 and not back and change_of(past, revision).matters
+    asked = revision.number > 0 and revision.kind is not RevisionKind.PLANTED
+    return asked and "reverts" not in revision.details and change_of(past, revision).matters

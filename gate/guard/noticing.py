@@ -20,7 +20,7 @@ from gate.effects.series import Point, within
 from gate.effects.tripwires import LastRevision
 from gate.effects.verdicts import Evidence, Judgement, Verdict
 from gate.guard import judging
-from gate.guard.change import change_of, undisturbed
+from gate.guard.change import change_of, is_tested, undisturbed
 from gate.guard.history import History
 
 
@@ -184,8 +184,8 @@ def _last(past: History) -> LastRevision | None:
     for revision in reversed(past.revisions):
         change = change_of(past, revision)
         if revision.number and change.matters:
-            # Who goes back from a change is not to blame for what it left.
-            if "reverts" in revision.details:
-                return None
-            return LastRevision(revision.number, revision.step, change.lag)
+            # Who goes back from a change is not to blame for what it left, and what was planted
+            # is there to be found by others.
+            asked = is_tested(past, revision)
+            return LastRevision(revision.number, revision.step, change.lag) if asked else None
     return None

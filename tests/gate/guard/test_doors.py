@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from gate.cli import app
 from gate.contract.ledger import RevisionKind
-from gate.guard import applying
+from gate.guard import applying, planting
 from tests import live_run, proposed
 from tests.gate.guard import played
 
@@ -218,3 +218,21 @@ def test_a_check_of_a_saved_file_names_no_proposal(
     run.play()
     checked = CliRunner().invoke(app, ["check", "first"]).stdout
     assert "(revision 2): pending: 1 of" in checked
+
+
+def test_what_was_planted_is_neither_tested_nor_taken_back(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run")
+    run.play(30)
+    planting.plant(
+        run.paths,
+        {"user.max_reveals": 3},
+        reason="a fault",
+        worlds=live_run.WORLDS,
+        step=31,
+        now=31.0,
+        timeout_s=1.0,
+    )
+    run.extra = lambda status: {"metrics": {"travel.deadlock": 0.9 * status.revision}}
+    run.play(5)
+    assert (run.tests(), run.outcomes()) == ([], ())
+    assert run.statuses[-1].revision == 1
