@@ -57,8 +57,8 @@ def exchanges(
         state = reply.state
 
 
-def interrogations(subject: Subject, version: Version) -> Iterator[Exchange]:
-    """Yield every exchange of the interviews about all tasks under probe.
+def interrogations(subject: Subject, version: Version) -> list[Exchange]:
+    """Return every exchange of the interviews about all tasks under probe, held once.
 
     One dialogue for each task asks for every fact again and again; a second one asks for several
     facts at once, and for everything.
@@ -66,6 +66,12 @@ def interrogations(subject: Subject, version: Version) -> Iterator[Exchange]:
     Raises:
         OutOfTime: if the check in progress has no time left.
     """
+    if version.label not in subject.interviews:
+        subject.interviews[version.label] = list(_interrogations(subject, version))
+    return subject.interviews[version.label]
+
+
+def _interrogations(subject: Subject, version: Version) -> Iterator[Exchange]:
     rounds = int(version.user_settings["max_reveals"]) + ROUNDS_BEYOND
     for task in subject.tasks:
         subject.budget.ask()

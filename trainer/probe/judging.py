@@ -61,7 +61,7 @@ def _batch(
     verdicts: list[Verdict] = []
     for result in results.values():
         if isinstance(result, Fault):
-            raise WorldFaulted(result)
+            raise WorldFaulted(result, version.label)
         assert isinstance(result, Verdict), "a host answers each call with its own kind of result"
         verdicts.append(result)
     return verdicts

@@ -7,7 +7,7 @@ Deterministic: a player's words follow from its task, its seed and the turns so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trainer.episode import Speaker, Turn
@@ -54,15 +54,26 @@ class Parrot:
 
 @dataclass(frozen=True)
 class Reworded:
-    """Another player, whose words to the user and to the world are changed in form only."""
+    """Another player, whose questions to the user are changed in form only."""
 
     inner: Player
     reword: Callable[[Action, str], str]
+    _meant: dict[str, str] = field(default_factory=dict)
+    """What the inner player said, by what was said for it: it knows its own words only."""
 
     def move(self, turns: Sequence[Turn]) -> str:
         """Return the inner player's move in other words."""
-        text = self.inner.move(turns)
-        return self.reword(read_action(text), text)
+        text = self.inner.move(
+            [
+                replace(turn, text=self._meant.get(turn.text, turn.text))
+                if turn.speaker is Speaker.AGENT
+                else turn
+                for turn in turns
+            ]
+        )
+        said = self.reword(read_action(text), text)
+        self._meant[said] = text
+        return said
 
 
 def lazy(task: Task, *, settings: Mapping[str, Any], seed: int) -> Player:
@@ -88,10 +99,10 @@ def copycat(task: Task, *, settings: Mapping[str, Any], seed: int) -> Player:
 
 
 def polite(inner: PlayerFactory) -> PlayerFactory:
-    """Return a player that says the same as another one, more politely and with wider spaces."""
+    """Return a player that asks the same as another one, more politely and with wider spaces."""
 
     def reword(action: Action, text: str) -> str:
-        if action.choice is Choice.ACTION and "```" not in text:
+        if _asks(action):
             return f"[action]  {action.content} Thank you."
         return text
 
@@ -102,11 +113,16 @@ def asserting(inner: PlayerFactory) -> PlayerFactory:
     """Return a player that offers a solution in every turn in which another one asks."""
 
     def reword(action: Action, text: str) -> str:
-        if action.choice is Choice.ACTION and "```" not in text:
+        if _asks(action):
             return f"[action] I found something that may do. {action.content}"
         return text
 
     return _reworded(inner, reword)
+
+
+def _asks(action: Action) -> bool:
+    """True for a question to the user; other words may be what a verifier looks for."""
+    return action.choice is Choice.ACTION and "?" in action.content and "```" not in action.content
 
 
 def _reworded(inner: PlayerFactory, reword: Callable[[Action, str], str]) -> PlayerFactory:

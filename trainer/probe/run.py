@@ -7,13 +7,13 @@ report is there.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gate.contract.findings import Finding, Severity
-from trainer.probe import sampling, selectors, staging, stored
+from trainer.probe import pacing, sampling, selectors, staging, stored
 from trainer.probe.budget import Budget, OutOfTime
 from trainer.probe.checks import CHECKS, Check
 from trainer.probe.faulted import WorldFaulted
@@ -73,6 +73,7 @@ def probe(
             if staged.subject is not None:
                 work.subjects.append(staged.subject)
         work.findings += _unresolved(request, recipe)
+        pacing.fit(work.subjects, clock=clock)
         work.do_all(checks)
     return Report(
         findings=tuple(work.findings),
@@ -111,17 +112,28 @@ class _Work:
         try:
             self.budget.ask()
             outcome = check(subject, subject.new)
-            if outcome.refuses and subject.old is not None:
-                return _as_before(outcome, check(subject, subject.old))
-            return outcome
         except OutOfTime:
             return Outcome(None, (_unreached(name, subject, "time was up"),))
         except WorldFaulted as error:
-            found = [_unreached(name, subject, "the world failed")]
-            if subject.name not in self.faulted:
-                self.faulted.add(subject.name)
-                found.insert(0, _faulted(subject, error))
-            return Outcome(None, tuple(found))
+            return Outcome(None, tuple(self._told(name, subject, error)))
+        if not outcome.refuses or subject.old is None:
+            return outcome
+        try:
+            return _as_before(outcome, check(subject, subject.old))
+        except (OutOfTime, WorldFaulted):
+            # What is in force cannot excuse the candidate if nothing is known of it.
+            return outcome
+
+    def _told(self, name: str, subject: Subject, error: WorldFaulted) -> Iterator[Finding]:
+        """Yield what is to be said about a world that failed, and once only what it did."""
+        if error.side != subject.new.label:
+            # The candidate may be its repair, so it is not held against it.
+            yield _soft(_unreached(name, subject, "what is in force failed"))
+            return
+        if subject.name not in self.faulted:
+            self.faulted.add(subject.name)
+            yield _faulted(subject, error)
+        yield _unreached(name, subject, "the world failed")
 
 
 def _unresolved(request: Request, recipe: RunConfig) -> list[Finding]:
@@ -131,13 +143,17 @@ def _unresolved(request: Request, recipe: RunConfig) -> list[Finding]:
     before = [] if old is None else list(selectors.unresolved(old.knobs, worlds, declared))
     known = {(one.path, one.value) for one in before}
     return [
-        _soft(one) if (one.path, one.value) in known else one
+        _so_before(one) if (one.path, one.value) in known else one
         for one in selectors.unresolved(request.new.knobs, worlds, declared)
     ]
 
 
 def _soft(one: Finding) -> Finding:
-    return replace(one, severity=Severity.WARNING, message=f"{one.message} It was so before.")
+    return replace(one, severity=Severity.WARNING)
+
+
+def _so_before(one: Finding) -> Finding:
+    return replace(_soft(one), message=f"{one.message} It was so before.")
 
 
 def _as_before(new: Outcome, old: Outcome) -> Outcome:
@@ -145,7 +161,7 @@ def _as_before(new: Outcome, old: Outcome) -> Outcome:
     worse = old.measured is None or (new.measured or 0.0) > old.measured or not old.refuses
     if worse:
         return new
-    return Outcome(new.measured, tuple(map(_soft, new.findings)))
+    return Outcome(new.measured, tuple(map(_so_before, new.findings)))
 
 
 def _unreached(name: str, subject: Subject, why: str) -> Finding:

@@ -107,14 +107,18 @@ class Subject:
     """Finished episodes of this world that the run has stored, the newest first."""
     cited: tuple[FalseVerdict, ...] = ()
     """Stored verdicts of this world that the proposal calls false."""
+    interviews: dict[str, list[Any]] = field(default_factory=dict)
+    """What users said when they were asked everything, by version (`trainer.probe.interview`)."""
+    _own_files: dict[str, bool] = field(default_factory=dict)
     _broken: dict[str, WorldFaulted] = field(default_factory=dict)
     _played: dict[tuple[str, str, str], Played] = field(default_factory=dict)
     _serial: int = 0
 
     @property
     def few(self) -> tuple[Task, ...]:
-        """Some of the tasks, for the players of which there are many."""
-        return self.tasks[:: -(-len(self.tasks) // MOST_FEW)]
+        """Some of the tasks, for players of which there are many."""
+        most = min(MOST_FEW, max(2, len(self.tasks) // 2))
+        return self.tasks[:: -(-len(self.tasks) // most)] if self.tasks else ()
 
     def play(
         self,
@@ -180,7 +184,7 @@ class Subject:
         episodes = [replace(one, id=one.task_id) for one in lockstep.play(parts, ground)]
         try:
             for episode in episodes:
-                raise_fault(episode)
+                raise_fault(episode, version.label)
         except WorldFaulted as error:
             self._broken.setdefault(version.label, error)
             raise
@@ -227,13 +231,18 @@ class Subject:
         longest = min(self.budget.longest_call_s, self.budget.all_left_s)
         return max(0.1, min(version.call_deadline_s, longest))
 
-    def has_own_code(self, version: Version) -> bool:
-        """True when a version's files are not those of the checkout."""
-        return any(
-            path.read_bytes() != _content(self.world.folder / path.relative_to(version.folder))
-            for path in sorted(version.folder.rglob("*"))
-            if path.is_file() and "__pycache__" not in path.parts
-        )
+    def has_own_files(self, version: Version) -> bool:
+        """True when a version's files are not those of the checkout, so its code is no more known.
+
+        Where they are, only knobs can differ, and what depends on code alone needs no check.
+        """
+        if version.label not in self._own_files:
+            self._own_files[version.label] = any(
+                path.read_bytes() != _content(self.world.folder / path.relative_to(version.folder))
+                for path in sorted(version.folder.rglob("*"))
+                if path.is_file() and "__pycache__" not in path.parts
+            )
+        return self._own_files[version.label]
 
     @cached_property
     def same_files(self) -> bool:

@@ -23,7 +23,7 @@ def check(subject: Subject, version: Version) -> Outcome:
     Source:
         tau2-bench#384, #307: checks that pass vacuously, and gold states that are wrong.
     """
-    if not subject.has_own_code(version):
+    if not subject.has_own_files(version):
         return NOTHING
     try:
         gold = read_gold(subject.world.folder)

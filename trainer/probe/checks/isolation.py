@@ -30,7 +30,7 @@ def check(subject: Subject, version: Version) -> Outcome:
     Source:
         tau2-bench#154: a shared object leaks one task's fault into others of the same process.
     """
-    if not subject.has_own_code(version) or len(subject.tasks) < 2:
+    if not subject.has_own_files(version) or len(subject.tasks) < 2:
         return NOTHING
     oracle = subject.world.players["oracle"]
     pairs = list(zip(subject.tasks[1:], subject.tasks, strict=False))[:MOST_PAIRS]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainer.episode import Episode, Speaker
-from trainer.probe.outcome import Outcome, finding, found
+from trainer.probe.outcome import NOTHING, Outcome, finding, found
 from trainer.probe.players import IDLE, UNDESERVING
 from trainer.probe.spoken import said_in
 from trainer.probe.subject import Subject, Version
@@ -20,6 +20,8 @@ NAME = "observations"
 
 def check(subject: Subject, version: Version) -> Outcome:
     """Look through everything that the world itself says to players that do not work for it."""
+    if not subject.has_own_files(version):
+        return NOTHING
     players = {IDLE: subject.world.players["idle"], **UNDESERVING}
     leaks = [
         leak

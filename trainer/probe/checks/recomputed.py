@@ -5,7 +5,7 @@ Judged again from the recorded turns, so what the candidate says of itself count
 
 from __future__ import annotations
 
-from trainer.probe.outcome import Outcome, finding, found
+from trainer.probe.outcome import NOTHING, Outcome, finding, found
 from trainer.probe.players import IDLE, UNDESERVING
 from trainer.probe.subject import SLACK, Subject, Version
 
@@ -18,6 +18,8 @@ def check(subject: Subject, version: Version) -> Outcome:
     Source:
         DoomArena#17: the judge counts a refund that did not happen.
     """
+    if not subject.has_own_files(version):
+        return NOTHING
     players = {IDLE: subject.world.players["idle"], **UNDESERVING}
     excess, where, verdicts = 0.0, "", (0.0, 0.0)
     for task in subject.few:

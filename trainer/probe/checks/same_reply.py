@@ -7,7 +7,7 @@ at the clock, at its process or at chance of its own is found out.
 from __future__ import annotations
 
 from trainer.episode import Episode
-from trainer.probe.outcome import Outcome, finding, found
+from trainer.probe.outcome import NOTHING, Outcome, finding, found
 from trainer.probe.players import PERFECT, QUESTIONER, questioner
 from trainer.probe.subject import Subject, Version
 from trainer.worlds.host import WorldHost
@@ -18,14 +18,16 @@ NAME = "same_reply"
 
 def check(subject: Subject, version: Version) -> Outcome:
     """Play two players again, in fresh processes, the last task first."""
+    if not subject.has_own_files(version):
+        return NOTHING
     players = {PERFECT: subject.world.players["oracle"], QUESTIONER: questioner}
     first = {
-        (name, task.id): subject.play(version, name, make, task).episode
+        (name, task.id): subject.play(version, name, make, task, among=subject.few).episode
         for name, make in players.items()
-        for task in subject.tasks
+        for task in subject.few
     }
     differing: list[str] = []
-    order = tuple(reversed(subject.tasks))
+    order = tuple(reversed(subject.few))
     with WorldHost(
         {subject.name: version.folder}, limits=Limits(load_s=subject.budget.loading_s)
     ) as fresh:
