@@ -1,7 +1,9 @@
-"""The demo: a run from nothing to a finished policy, with one knob changed by hand on the way.
+"""The demo: a policy from nothing, a planted fault that is mended, and a knob moved by hand.
 
-A second process plays the person: it waits for a step and saves one knob file in place, as an
-editor would. What is printed at the end comes from the run's records alone.
+The fault belongs to the recipe and is told as planted; the rule-based operator runs beside the
+trainer and has no word of it but the records. A second process plays the person: it waits for a
+step and saves one knob file in place, as an editor would. What is printed at the end comes from
+the run's records alone.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ from typing import Any
 
 from rich.console import Console
 
-from gate.contract import files, ledger
+from gate.contract import files
 from gate.contract.paths import RunPaths
-from trainer import launch, progress, recipe_file, session
+from trainer import launch, progress, recipe_file, session, story
 from trainer.loop import Ending
 
-EDIT_AFTER_STEP = 30
+RECIPE = "planted"
+EDIT_AFTER_STEP = 44
 KNOB, BEFORE, AFTER = "user_strategy_mix", "1.0", "0.75"
 WINDOW = 10
 """Steps over which a mean of the curve is taken."""
@@ -29,20 +32,25 @@ PATIENCE_S = 1800.0
 
 
 def run(console: Console, *, runs: Path, overrides: Sequence[str] = ()) -> Ending:
-    """Train the demo's recipe while a second process edits a knob; print what to look at.
+    """Train the recipe with the planted fault while a second process edits a knob; tell all.
 
     Args:
         console: Where to print.
         runs: Folder that holds the runs.
         overrides: `a.b=value` over the recipe.
     """
-    config = recipe_file.load("demo", overrides)
+    config = recipe_file.load(RECIPE, overrides)
     planned = launch.plan(config, run_id=session.new_id(config.name), runs=runs)
     console.print(
-        f"[bold]{planned.root}[/]: PPO from nothing; at step {EDIT_AFTER_STEP} a script saves "
+        f"[bold]{planned.root}[/]: PPO from nothing; the operator looks in every "
+        f"{config.meta_agent.every} steps; after step {EDIT_AFTER_STEP} a script saves "
         f"{KNOB}: {AFTER} into its knobs/user.yaml, as a person would",
         soft_wrap=True,
     )
+    for name, fault in config.plant.items():
+        console.print(
+            f"planted on purpose at step {fault.step} ({name}): {fault.reason}", soft_wrap=True
+        )
     command = [sys.executable, "-m", "trainer.demo", str(planned.root), str(EDIT_AFTER_STEP)]
     with subprocess.Popen(command) as editor:
         try:
@@ -62,16 +70,13 @@ def tell(console: Console, paths: RunPaths) -> None:
         f"first {WINDOW} steps {_mean(curve[:WINDOW]):.2f}, last {WINDOW} steps "
         f"{_mean(curve[-WINDOW:]):.2f}; by user in the last {WINDOW}: {_arms(records[-WINDOW:])}",
     ]
-    for revision in ledger.revisions(paths.ledger)[1:]:
-        changes = ", ".join(f"{one.path} {one.old} -> {one.new}" for one in revision.changes)
-        lines.append(
-            f"revision {revision.number}, in force since step {revision.step}: {changes} "
-            f"(author {revision.author.value})"
-        )
+    lines.append("\nwhat happened, as the ledger has it:")
+    lines += story.tell(paths, records)
     lines += [
         f"\nlook at  eau show {paths.root} --failed",
         f"         {paths.steps}",
         f"         {paths.ledger}",
+        f"         gate log {paths.root}",
         f"         eau evaluate {paths.root}",
     ]
     for line in lines:

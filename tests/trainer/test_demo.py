@@ -56,7 +56,7 @@ def test_the_story_names_the_revision_its_author_and_where_to_look(recorded: Run
     assert "success by step" in story
     assert f"eau show {recorded.root} --failed" in story
     for line in adopted:
-        assert f"revision {line['revision']}, in force since step {line['step']}" in story
+        assert f"step {line['step']}: revision {line['revision']}, somebody saved" in story
 
 
 def evaluated(success: float) -> EvaluationResult:
