@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from skill.commands import asking
+from skill.commands import asking, lesson
 from skill.supervisor import belongings, enclosure
 from skill.supervisor.enclosure import Kind, Plan
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if shutil.which(options.command[0]) is None:
         asking.misuse(f"{options.command[0]}: no such program")
     root = run.root.resolve()
-    owned = [path.resolve() for path in belongings.owned(run, CHECKOUT)]
+    owned = [path.resolve() for path in belongings.owned(run, lesson.place(os.environ))]
     home = Path(os.environ.get("HOME") or Path.home())
     state = [path for name in STATE if (path := home / name).is_dir()]
     scratch = Path(tempfile.mkdtemp(prefix="eau-session-"))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ from skill.experience.pool import Draft, Pool
 from skill.experience.search import search
 from skill.locate import RUNS
 
-EXPERIENCE = Path(__file__).parents[2] / "experience"
+EXPERIENCE = "EAU_EXPERIENCE"
+"""The variable that says where lessons are kept; unset, in the checkout's `experience/`."""
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 EXAMPLE = (
     '  lesson.py search "episodes end at the turn limit" --world travel\n'
     "  lesson.py show 1\n"
@@ -74,8 +78,15 @@ def _parser() -> argparse.ArgumentParser:
     acts.add_parser("index", help="rewrite INDEX.md")
     for act in acts.choices.values():
         asking.shared(act, limit=5)
-        act.add_argument("--experience", type=Path, default=EXPERIENCE, help="the pool's directory")
+        act.add_argument(
+            "--experience", type=Path, default=place(os.environ), help="the pool's directory"
+        )
     return made
+
+
+def place(environment: Mapping[str, str]) -> Path:
+    """Return the folder that holds the pool of lessons."""
+    return Path(environment.get(EXPERIENCE) or CHECKOUT / "experience")
 
 
 def _search(options: argparse.Namespace, found: Pool) -> int:

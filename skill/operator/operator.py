@@ -7,6 +7,7 @@ refusals by the gate it stops. It needs no network, and the same run gives the s
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +16,7 @@ from typing import Any
 from gate.contract import ledger
 from gate.contract.paths import RunPaths
 from skill import fence, standing
-from skill.commands import asking
-from skill.commands.lesson import EXPERIENCE
+from skill.commands import asking, lesson
 from skill.commands.page import show_json
 from skill.diagnosis import windows
 from skill.diagnosis.detectors import examine
@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         limit=6,
     )
     asking.add_run(made)
-    made.add_argument("--experience", type=Path, default=EXPERIENCE, help="the pool's directory")
+    made.add_argument(
+        "--experience", type=Path, default=lesson.place(os.environ), help="the pool's directory"
+    )
     made.add_argument("--dry-run", action="store_true", help="decide and write nothing")
     options = made.parse_args(arguments)
     run = asking.run_of(options)

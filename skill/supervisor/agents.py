@@ -19,6 +19,7 @@ from typing import Any
 
 from gate.contract import files
 from gate.contract.paths import RunPaths
+from skill.commands.lesson import EXPERIENCE
 from skill.proposing import AUTONOMY, Autonomy
 from skill.supervisor import profiles
 
@@ -60,6 +61,8 @@ class Setting:
     autonomy: Autonomy
     held: bool
     """Whether the kernel holds the fence."""
+    experience: Path
+    """The folder that holds the pool of lessons."""
     evaluation: tuple[str, ...] = ()
     """Folders with evaluation tasks, relative to the checkout."""
     most_usd: float | None = None
@@ -127,6 +130,7 @@ def environment(
         "PYTHONDONTWRITEBYTECODE": "1",
         "EAU_RUN": os.fspath(setting.run.root.resolve()),
         AUTONOMY: setting.autonomy.value,
+        EXPERIENCE: os.fspath(setting.experience),
     }
 
 
@@ -257,7 +261,7 @@ def _own(setting: Setting) -> list[Path]:
     if setting.autonomy is Autonomy.WATCH:
         return []
     run = setting.run
-    return [run.candidate, run.proposals, setting.checkout / "experience"]
+    return [run.candidate, run.proposals, setting.experience]
 
 
 def _filled(word: str, named: Mapping[str, str]) -> str:

@@ -52,10 +52,10 @@ def take(run: RunPaths, *, checkout: Path) -> Custody:
     return custody
 
 
-def take_own(run: RunPaths, *, checkout: Path) -> Custody:
+def take_own(run: RunPaths, *, experience: Path) -> Custody:
     """Return what the meta-agent itself wrote in earlier ticks and may not change any more."""
     custody = Custody()
-    for path in (run.proposals, checkout / "experience" / "lessons"):
+    for path in (run.proposals, experience / "lessons"):
         custody.keep_folder(path, closed=False)
     return custody
 
@@ -75,9 +75,9 @@ def hidden(checkout: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(path.resolve() for path in places if path.is_dir())
 
 
-def owned(run: RunPaths, checkout: Path) -> tuple[Path, Path, Path]:
+def owned(run: RunPaths, experience: Path) -> tuple[Path, Path, Path]:
     """Return the three folders that a meta-agent may write, made if they are missing."""
-    folders = (run.candidate, run.proposals, checkout / "experience")
+    folders = (run.candidate, run.proposals, experience)
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
     return folders

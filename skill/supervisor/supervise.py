@@ -24,7 +24,7 @@ import filelock
 from gate.contract import files, ledger
 from gate.contract.paths import RunPaths
 from skill import fence
-from skill.commands import asking
+from skill.commands import asking, lesson
 from skill.proposing import Autonomy
 from skill.supervisor import tick as ticking
 from skill.supervisor.agents import UnknownAgent
@@ -63,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         agent=options.agent,
         autonomy=Autonomy(options.autonomy),
         limit_s=options.time_limit_s,
+        experience=options.experience.resolve(),
         most_usd=options.max_cost,
         seed=options.seed,
         kinds=tuple(Kind) if options.fence == "auto" else (Kind(options.fence),),
@@ -232,6 +233,9 @@ def _parser() -> argparse.ArgumentParser:
         "--time-limit-s", type=float, default=600.0, help="of a tick (default: %(default)s)"
     )
     made.add_argument("--max-cost", type=float, help="US dollars, over all ticks of the run")
+    made.add_argument(
+        "--experience", type=Path, default=lesson.place(os.environ), help="the pool of lessons"
+    )
     made.add_argument("--ticks", type=_positive, help="leave after so many")
     made.add_argument("--once", action="store_true", help="one tick now, whatever the step")
     made.add_argument("--seed", type=int, default=0, help="for agents that draw")

@@ -42,6 +42,8 @@ class Order:
     agent: str
     autonomy: Autonomy
     limit_s: float
+    experience: Path
+    """The folder that holds the pool of lessons."""
     most_usd: float | None = None
     seed: int = 0
     kinds: tuple[Kind, ...] = tuple(Kind)
@@ -128,7 +130,7 @@ def run_tick(
     folder.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="eau-tick-"))
     try:
-        belongings.owned(run, checkout)
+        belongings.owned(run, order.experience)
         box = outbox.open_box(run, folder, order.autonomy)
         hidden = belongings.hidden(checkout, env)
         plan = _plan(order, scratch, box, hidden)
@@ -145,6 +147,7 @@ def run_tick(
             ),
             most_usd=order.most_usd,
             seed=order.seed,
+            experience=order.experience,
         )
         words = agents.words(order.agent, setting)
         agents.furnish(setting, env)
@@ -223,9 +226,9 @@ def custody_of(order: Order) -> Kept:
     """Remember everything that a tick must leave as it is."""
     return Kept(
         theirs=belongings.take(order.run, checkout=order.checkout),
-        own=belongings.take_own(order.run, checkout=order.checkout),
+        own=belongings.take_own(order.run, experience=order.experience),
         knobs=LiveKnobs(order.run),
-        folders=belongings.owned(order.run, order.checkout),
+        folders=belongings.owned(order.run, order.experience),
     )
 
 
@@ -235,8 +238,7 @@ def _plan(order: Order, scratch: Path, box: Path, hidden: tuple[Path, ...]) -> P
     if order.autonomy is not Autonomy.WATCH:
         proposed = box.resolve()
         owned += [(run / "candidate", run / "candidate"), (proposed, run / "proposals")]
-        experience = order.checkout / "experience"
-        owned.append((experience, experience))
+        owned.append((order.experience, order.experience))
     return Plan(
         writable=tuple(owned),
         hidden=hidden,

@@ -52,7 +52,9 @@ def test_codex_may_write_its_three_folders_and_read_no_evaluation() -> None:
 
 def setting(tmp_path: Path, *, held: bool, autonomy: Autonomy = Autonomy.ACT) -> Setting:
     run = live_run.launch(tmp_path / "checkout" / "runs" / "a")
-    return Setting(run, tmp_path / "checkout", tmp_path / "scratch", "look", autonomy, held)
+    root = tmp_path / "checkout"
+    pool = root / "experience"
+    return Setting(run, root, tmp_path / "scratch", "look", autonomy, held, pool)
 
 
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
