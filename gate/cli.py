@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 import time
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from gate import selftest, telling
+from gate import checking, selftest, telling
 from gate.contract import files, ledger, proposals
 from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding, Refused
@@ -24,12 +22,10 @@ from gate.contract.knobs import tree
 from gate.contract.ledger import EntryKind, Revision
 from gate.contract.paths import RunPaths
 from gate.effects.verdicts import Judgement
-from gate.guard import applying, inspection, probing, setting, standing
-from gate.guard.probing import Prober
+from gate.guard import applying, inspection, setting, standing
 
 REFUSED = 1
 RUNS = Path("runs")
-WORLDS = Path(__file__).parent.parent / "trainer" / "worlds"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -73,8 +69,9 @@ def check(
     """Check knob files: a run's, against what is in force, or a directory's by themselves.
 
     Nothing is changed. For a run, and for a proposal of it, the answer is what the next step
-    boundary would say, and open tests tell what they show so far. The check of a directory, as CI
-    runs it, includes the self-test.
+    boundary would say, and open tests tell what they show so far; a proposal is probed. The check
+    of a directory, as CI runs it, includes the worlds and lessons of its checkout and the
+    self-test.
 
     Examples: 'gate check' (the starting set in knobs/), 'gate check latest --json',
     'gate check latest --proposal 7', 'gate check latest --draft new.yaml',
@@ -85,42 +82,20 @@ def check(
     run = _find_run(target)
     if draft is not None:
         run = _run(target)
-        content = draft.read(proposals.LARGEST + 1)
-        found = _inspect_proposal(run, proposals.next_number(run), content, probe)
+        number, content = proposals.next_number(run), draft.read(proposals.LARGEST + 1)
+        found = checking.proposal(run, number, content, worlds=_worlds_of(run), probe=probe)
     elif number is not None:
         run = _run(target)
         _known_proposal(run, number)
-        found = _inspect_proposal(run, number, proposals.read_draft(run, number), probe)
+        content = proposals.read_draft(run, number)
+        found = checking.proposal(run, number, content, worlds=_worlds_of(run), probe=probe)
     elif run is not None:
         found = inspection.inspect_run(run, worlds=_worlds_of(run))
     elif Path(target).is_dir():
-        found = inspection.inspect_directory(Path(target), worlds=_all_worlds())
-        silent = selftest.findings(selftest.run())
-        found = replace(found, findings=(*silent, *found.findings))
+        found = checking.directory(Path(target))
     else:
         raise typer.BadParameter(f"{target} is neither a run nor a directory of knob files")
-    open_tests = _open_tests(run) if run is not None else ()
-    if as_json:
-        _print_json(
-            {
-                "target": found.target,
-                "passed": found.passed,
-                "revision": found.revision,
-                "changes": [change.to_json() for change in found.changes],
-                "findings": [finding.to_json() for finding in found.findings],
-                "difference": found.difference,
-                "probe": found.probe,
-                "tests": [
-                    {**test.to_json(), "now": str(judgement)} for test, judgement in open_tests
-                ],
-            }
-        )
-    else:
-        telling.changes(found.changes)
-        telling.difference(found.difference)
-        telling.findings(found.findings)
-        telling.tests(open_tests)
-        telling.say("passed" if found.passed else "refused", before=f"{found.target}: ")
+    _tell_inspection(found, _open_tests(run), as_json)
     raise typer.Exit(0 if found.passed else REFUSED)
 
 
@@ -148,7 +123,7 @@ def apply(
     _known_proposal(run, number)
     if force != bool(reason.strip()):
         raise typer.BadParameter("--force and --reason belong together")
-    with _refusals_told(as_json), _prober() as prober:
+    with _refusals_told(as_json), checking.prober() as prober:
         made, warnings = applying.apply(
             run,
             number,
@@ -274,26 +249,6 @@ def main() -> None:
     app()
 
 
-@contextlib.contextmanager
-def _prober() -> Generator[Prober]:
-    """Give a prober that works in a folder of its own, beside one that a trainer may have."""
-    with tempfile.TemporaryDirectory(prefix="gate-probe-") as folder:
-        prober = Prober(Path(folder) / "probe", command=probing.COMMAND)
-        try:
-            yield prober
-        finally:
-            prober.close()
-
-
-def _inspect_proposal(
-    run: RunPaths, number: int, draft: bytes | None, probe: bool
-) -> inspection.Inspection:
-    with _prober() as prober:
-        return inspection.inspect_proposal(
-            run, number, worlds=_worlds_of(run), draft=draft, prober=prober if probe else None
-        )
-
-
 def _find_run(name: str) -> RunPaths | None:
     for root in (Path(name), RUNS / name):
         if (root / "ledger.jsonl").is_file():
@@ -315,10 +270,6 @@ def _worlds_of(run: RunPaths) -> list[str]:
     return sorted({path.name for path in run.world.glob("*/*") if path.is_dir()})
 
 
-def _all_worlds() -> list[str]:
-    return sorted(path.parent.name for path in WORLDS.glob("*/world.yaml"))
-
-
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
@@ -334,9 +285,37 @@ def _known_proposal(run: RunPaths, number: int) -> None:
         raise typer.BadParameter(f"{run.root} has no proposal {number}; known: {told}")
 
 
-def _open_tests(run: RunPaths) -> tuple[tuple[Experiment, Judgement], ...]:
+def _tell_inspection(
+    found: inspection.Inspection,
+    open_tests: tuple[tuple[Experiment, Judgement], ...],
+    as_json: bool,
+) -> None:
+    if as_json:
+        _print_json(
+            {
+                "target": found.target,
+                "passed": found.passed,
+                "revision": found.revision,
+                "changes": [change.to_json() for change in found.changes],
+                "findings": [finding.to_json() for finding in found.findings],
+                "difference": found.difference,
+                "probe": found.probe,
+                "tests": [
+                    {**test.to_json(), "now": str(judgement)} for test, judgement in open_tests
+                ],
+            }
+        )
+    else:
+        telling.changes(found.changes)
+        telling.difference(found.difference)
+        telling.findings(found.findings)
+        telling.tests(open_tests)
+        telling.say("passed" if found.passed else "refused", before=f"{found.target}: ")
+
+
+def _open_tests(run: RunPaths | None) -> tuple[tuple[Experiment, Judgement], ...]:
     """Return the open tests of a run; none of one whose ledger cannot be trusted."""
-    if not ledger.verify(run.ledger).ok:
+    if run is None or not ledger.verify(run.ledger).ok:
         return ()
     return standing.open_tests(run, worlds=_worlds_of(run))
 

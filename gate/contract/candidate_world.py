@@ -31,6 +31,8 @@ class WorldChange:
     """Every file in force by its path within the world."""
     edits: Mapping[str, bytes]
     """The files that would differ, new ones included."""
+    folder: str = FOLDER
+    """Where the worlds lie whose files would differ."""
 
     @cached_property
     def after(self) -> Mapping[str, bytes]:
@@ -38,8 +40,8 @@ class WorldChange:
         return {**self.before, **self.edits}
 
     def place(self, path: str) -> str:
-        """Return where an edited file stands within the run."""
-        return f"{FOLDER}/{self.world}/{path}"
+        """Return where an edited file stands."""
+        return f"{self.folder}/{self.world}/{path}"
 
     def text(self, path: str) -> str:
         """Return an edited file as text; what is no text in it shows as such."""

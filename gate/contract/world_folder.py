@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gate.contract import files
@@ -29,12 +29,13 @@ COMPILED = "__pycache__"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
 
 
-def read(folder: Path, *, told: str) -> dict[str, bytes]:
+def read(folder: Path, *, told: str, without: Collection[str] = ()) -> dict[str, bytes]:
     """Return the bytes of every file below a folder, by its path within, in their order.
 
     Args:
         folder: The folder of one world; one that is not there has no files.
         told: What findings call it, as `candidate/world/travel`.
+        without: Files and folders directly in it that are passed over.
 
     Raises:
         Refused: for every file that is a link, no plain file, too large, oddly named or too deep.
@@ -43,6 +44,8 @@ def read(folder: Path, *, told: str) -> dict[str, bytes]:
     findings: list[Finding] = []
     for path, entry in _entries(folder, ""):
         place = f"{told}/{path}"
+        if path.split("/")[0] in without:
+            continue
         if len(found) + len(findings) >= MOST:
             message = f"{told} holds more than {MOST} files."
             findings.append(_flaw("many", message, "Keep the files that differ, no others.", told))

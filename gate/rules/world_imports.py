@@ -26,8 +26,8 @@ DECLARATION = Declaration(
 )
 
 COMPUTING = frozenset(
-    "__future__ abc bisect collections collections.abc copy dataclasses datetime decimal difflib "
-    "enum fractions functools hashlib heapq itertools json math numbers operator random re "
+    "__future__ abc ast bisect collections collections.abc copy dataclasses datetime decimal "
+    "difflib enum fractions functools hashlib heapq itertools json math numbers operator random re "
     "statistics string textwrap typing unicodedata".split()
 )
 """Modules of the standard library that compute and reach nothing outside the process."""

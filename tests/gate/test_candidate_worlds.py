@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from gate import sample_world
 from gate.contract import files, ledger, protected, world_folder
 from gate.contract.ledger import RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import Guard, KnobStatus, Prober
+from gate.guard import Guard, Prober
 from tests import live_run, proposed
-from tests.gate import fake_probe
+from tests.gate import candidates, fake_probe
+from tests.gate.candidates import WORDING, decided, edit, look, propose, rules_of
 from tests.gate.test_leash import until
-
-WORDING = 'OPENING = "Where to?"\n'
 
 
 @pytest.fixture(autouse=True)
@@ -32,20 +30,7 @@ def frozen_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunPaths:
-    run = live_run.launch(tmp_path / "run")
-    for world in live_run.WORLDS:
-        for path, content in sample_world.FILES.items():
-            text = content.replace(b"name: travel", f"name: {world}".encode())
-            (run.world / "0000" / world / path).write_bytes(text)
-    run.proposals.mkdir()
-    proposed.log_steps(run, 40)
-    proposed.record_launch(run)
-    launched = world_folder.folder_digest(run.world / "0000")
-    record = run.launch.read_text()
-    run.launch.write_text(
-        record.replace("protected:\n", f'protected:\n  world/0000: "{launched}"\n')
-    )
-    return run
+    return candidates.launch(tmp_path / "run")
 
 
 @pytest.fixture
@@ -59,38 +44,6 @@ def guard(run: RunPaths, fake: Path) -> Iterator[Guard]:
     guard = Guard.open(run, worlds=live_run.WORLDS, prober=prober)
     yield guard
     guard.close()
-
-
-def edit(run: RunPaths, path: str, content: str | bytes = WORDING, world: str = "travel") -> Path:
-    """Put a file into the candidate."""
-    place = run.candidate / "world" / world / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(content.encode() if isinstance(content, str) else content)
-    return place
-
-
-def propose(run: RunPaths, **fields: Any) -> int:
-    return proposed.submit(run, **{"changes": None, "world": True, **fields})
-
-
-def look(guard: Guard, step: int = 41) -> KnobStatus:
-    return guard.reconcile(step, success_history=[0.5] * 20, now=float(step))
-
-
-def decided(guard: Guard, step: int = 41) -> KnobStatus:
-    """Look until the proposals are decided about."""
-    found: list[KnobStatus] = []
-
-    def done() -> bool:
-        found.append(look(guard, step))
-        return not found[-1].waiting
-
-    until(done)
-    return replace(found[-1], proposals=tuple(one for status in found for one in status.proposals))
-
-
-def rules_of(status: KnobStatus) -> list[str]:
-    return [finding.rule for outcome in status.proposals for finding in outcome.findings]
 
 
 def report(run: RunPaths, number: int) -> Any:
@@ -382,55 +335,3 @@ def test_a_new_knob_of_a_world_comes_with_its_declaration(run: RunPaths, guard: 
     edit(run, "world.yaml", sample_world.DECLARATION.replace("default: 4", "default: 5"))
     propose(run)
     assert decided(guard, 42).world_revision == 1
-
-
-def test_an_edit_in_place_is_told_at_every_step_and_recorded_once(
-    run: RunPaths, guard: Guard
-) -> None:
-    place = run.world / "0000" / "travel" / "wording.py"
-    whole = place.read_bytes()
-    assert look(guard).refused == ()
-    place.write_bytes(b"OPENING = 'hacked'\n")
-    for step in (42, 43, 44):
-        (found,) = look(guard, step).refused
-        assert (found.rule, found.file) == ("guard.world-edited", "world/0000")
-        assert "candidate/world" in found.next_step
-    edit(run, "wording.py")
-    propose(run)
-    assert rules_of(look(guard, 45)) == ["guard.world-edited"]
-    refusals = [one for one in ledger.entries(run.ledger) if one.kind.value == "refused"]
-    assert len(refusals) == 2
-    place.write_bytes(whole)
-    assert look(guard, 46).refused == ()
-
-
-@pytest.mark.parametrize(
-    ("how", "path", "what"),
-    [
-        ("edit", "travel/wording.py", "was edited in place"),
-        ("remove", "travel/wording.py", "is gone"),
-        ("add", "travel/extra.py", "was put there by hand"),
-        ("add", "atlantis/env.py", "was put there by hand"),
-        ("link", "travel/extra.py", "was put there by hand"),
-        ("vanish", "travel/env.py", "is gone"),
-    ],
-)
-def test_an_edit_of_a_newer_folder_is_told_by_file(
-    run: RunPaths, guard: Guard, how: str, path: str, what: str
-) -> None:
-    edit(run, "wording.py")
-    propose(run)
-    decided(guard)
-    place = run.world_revision(1) / path
-    if how == "remove":
-        place.unlink()
-    elif how == "vanish":
-        run.world_revision(1).rename(run.root / "elsewhere")
-    elif how == "link":
-        place.symlink_to(run.ledger)
-    else:
-        place.parent.mkdir(exist_ok=True)
-        place.write_text("x = 1\n")
-    (found, *_) = look(guard, 42).refused
-    assert (found.rule, what in found.message) == ("guard.world-edited", True)
-    assert (found.file or "").startswith("world/0001/")

@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gate import cli
-from gate.contract import files, knobs, ledger
+from gate.contract import files, knobs, ledger, protected
 from gate.contract.findings import Severity
 from gate.contract.ledger import Author, EntryKind, RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import Guard
+from gate.guard import Guard, repository
 from tests import live_run
 
 
@@ -110,7 +110,7 @@ def test_a_directory_of_knob_files_is_checked_by_itself(tmp_path: Path, run: Run
 
 
 def test_the_starting_set_of_the_repository_may_name_any_world(tmp_path: Path) -> None:
-    names = sorted(path.parent.name for path in cli.WORLDS.glob("*/world.yaml"))
+    names = repository.worlds_of(protected.CHECKOUT)
     for file, content in live_run.starting_files().items():
         (tmp_path / Path(file).name).write_bytes(content)
     text = (tmp_path / "user.yaml").read_text()
