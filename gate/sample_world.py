@@ -44,7 +44,7 @@ FILES = MappingProxyType(
         "world.yaml": DECLARATION.encode(),
         "env.py": b"from . import verifier, wording\n\nmake = verifier.make\n",
         "verifier.py": b"import math\n\nfrom .grading import grade\n\nmake = math.floor\n",
-        "grading.py": b"import ast\n\ngrade = ast.literal_eval\n",
+        "grading.py": b"import csv\n\ngrade = csv.reader\n",
         "wording.py": b'OPENING = "Plan my trip."\n',
         "loader.py": b"from pathlib import Path\n",
         "user.yaml": RULES.encode(),
