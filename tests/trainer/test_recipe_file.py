@@ -85,6 +85,7 @@ def test_the_obvious_number_is_meant(tmp_path: Path) -> None:
         ("worlds: {travel: {weight: 0}}", "name at least one world with a weight above 0"),
         ("rollout: {dialogues_per_step: 0}", "dialogues_per_step and group_size start at 1"),
         ("rollout: {group_size: 5}", "rollout.dialogues_per_step 32 is not a multiple of"),
+        ("rollout: {anchor_share: 1.5}", "rollout: anchor_share 1.5 is outside [0, 1]"),
         ("users: {noise: {drift: 2}}", "users: noise: noise rate drift: 2.0 is outside [0, 1]"),
         ("seed: 1\nseed: 2", "not readable YAML"),
         ("seed:\t1\n\trollout: 2", "not readable YAML"),

@@ -19,6 +19,10 @@ class RolloutConfig:
     max_malformed: int = 3
     """Malformed actions in a row that end an episode."""
     anchor_share: float = 0.0625
-    """Share of the groups, from 0 to 1, that play under revision 0 of knobs, world and user,
-    whatever is in force. They show what the policy masters where no edit can help; without them no
-    change is proven to help, and nothing gets harder."""
+    """Share of the groups, in [0, 1], that play under revision 0 of knobs, world and user, whatever
+    is in force. They show what the policy masters where no edit can help; without them no change is
+    proven to help, and nothing gets harder, nor with less than one in six steps."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.anchor_share <= 1.0:
+            raise ValueError(f"anchor_share {self.anchor_share} is outside [0, 1]")
