@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-GENEROSITY = 10.0
+GENEROSITY = 20.0
 """Times its even share that one check may take, since most checks leave most of theirs."""
 
 

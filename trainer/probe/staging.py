@@ -112,7 +112,7 @@ def stage(
         new=_version("new", name, request.new, setting, hosts["new"], make_user),
         old=None
         if old is None or _problems(name, old)
-        else _version("old", name, old, setting, hosts["old"], make_user),
+        else _version("old", name, old, setting, _old_host(name, request, hosts), make_user),
         seed=request.seed,
         budget=budget,
         stored=stored,
@@ -123,6 +123,14 @@ def stage(
         ),
     )
     return Staged(subject)
+
+
+def _old_host(name: str, request: Request, hosts: Mapping[str, Host]) -> Host:
+    """Return the host of what is in force; where the files are the same, one host serves both."""
+    assert request.old is not None
+    old, new = (values.world_root / name for values in (request.old, request.new))
+    same = run_folder.folder_digest(old) == run_folder.folder_digest(new)
+    return hosts["new" if same else "old"]
 
 
 def _version(

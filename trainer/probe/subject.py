@@ -143,10 +143,26 @@ class Subject:
             WorldFaulted: if the world failed.
         """
         if (version.label, name, task.id) not in self._played:
-            tasks = self.tasks if among is None else among
-            for one, played in zip(tasks, self.play_all(version, make, tasks), strict=True):
-                self._played[version.label, name, one.id] = played
+            self.rehearse(version, {name: make}, among=among)
         return self._played[version.label, name, task.id]
+
+    def rehearse(
+        self,
+        version: Version,
+        players: Mapping[str, PlayerFactory],
+        *,
+        among: Sequence[Task] | None = None,
+    ) -> None:
+        """Play what several players have not played yet, all at once (see `play`)."""
+        missing = [
+            (name, make, task)
+            for name, make in players.items()
+            for task in (self.tasks if among is None else among)
+            if (version.label, name, task.id) not in self._played
+        ]
+        played = self._play(version, [(make, task) for _, make, task in missing])
+        for (name, _, task), one in zip(missing, played, strict=True):
+            self._played[version.label, name, task.id] = one
 
     def play_all(
         self,
@@ -166,9 +182,20 @@ class Subject:
             host: Another host of the same world.
             settings: By task id, what the world is made with where not by the version's own.
         """
+        cast = [(make, task) for task in (self.tasks if tasks is None else tasks)]
+        return self._play(version, cast, host=host, settings=settings)
+
+    def _play(
+        self,
+        version: Version,
+        cast: Sequence[tuple[PlayerFactory, Task]],
+        *,
+        host: Host | None = None,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> list[Played]:
         self.ready(version)
         parts = []
-        for task in self.tasks if tasks is None else tasks:
+        for make, task in cast:
             made_with = (settings or {}).get(task.id, version.world_settings)
             seed = self.episode_seed(task)
             player = make(task, settings=made_with, seed=seed)

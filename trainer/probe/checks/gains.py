@@ -40,6 +40,8 @@ def check(subject: Subject, version: Version) -> Outcome:
     if subject.unchanged and old.scheme == version.scheme:
         return found(0.0)
     players = {IDLE: subject.world.players["idle"], **UNDESERVING}
+    for side in (old, version):
+        subject.rehearse(side, players, among=subject.few)
     gains = [
         gain
         for task in subject.few

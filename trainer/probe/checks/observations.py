@@ -23,6 +23,7 @@ def check(subject: Subject, version: Version) -> Outcome:
     if not subject.has_own_files(version):
         return NOTHING
     players = {IDLE: subject.world.players["idle"], **UNDESERVING}
+    subject.rehearse(version, players, among=subject.few)
     leaks = [
         leak
         for task in subject.few

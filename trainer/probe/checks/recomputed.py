@@ -21,6 +21,7 @@ def check(subject: Subject, version: Version) -> Outcome:
     if not subject.has_own_files(version):
         return NOTHING
     players = {IDLE: subject.world.players["idle"], **UNDESERVING}
+    subject.rehearse(version, players, among=subject.few)
     excess, where, verdicts = 0.0, "", (0.0, 0.0)
     for task in subject.few:
         for name, make in players.items():
