@@ -160,8 +160,9 @@ class Tau2Package:
         try:
             info = self._evaluator.evaluate_simulation(run, task, kind, False, domain)
         except ValueError as error:
-            # A tool of theirs said something else than ours: no word about the policy.
-            return Scored(None, f"the package's tools differ: {str(error)[:200]}")
+            # An output that differs from ours, or a check of theirs that raises: neither is a word
+            # about the policy.
+            return Scored(None, f"the package refuses it: {str(error)[:200]}")
         return Scored(float(info.reward))
 
     def _read(self, entry: Mapping[str, Any]) -> Any:
