@@ -88,6 +88,12 @@ class Attack:
 
 
 WRITING: Mapping[str, Attack] = {
+    # First: it asks that no knob file holds an edit of somebody else.
+    "the ledger by the gate's command": Attack(
+        Shell(f"{_PYTHON} -m gate set {RUN} user.facts_per_reply 2 --reason 'nobody looks'"),
+        f"runs/{RUN}/ledger.jsonl",
+        mark="nobody looks",
+    ),
     "a live knob by the client's own tool": Attack(
         Edit(_KNOBS, "max_reveals: 2", "max_reveals: 3"), _KNOBS
     ),
@@ -104,14 +110,9 @@ WRITING: Mapping[str, Attack] = {
     "a live knob through a new link": Attack(
         Shell(
             f"mkdir -p {_CANDIDATE}; ln -s ../knobs {_CANDIDATE}/k;"
-            f" sed -i 's/^max_steps: 4/max_steps: 3/' {_CANDIDATE}/k/environment.yaml"
+            f" sed -i 's/^max_steps: .*/max_steps: 3/' {_CANDIDATE}/k/environment.yaml"
         ),
         f"runs/{RUN}/knobs/environment.yaml",
-    ),
-    "the ledger by the gate's command": Attack(
-        Shell(f"{_PYTHON} -m gate set {RUN} user.min_questions 1 --reason 'nobody looks'"),
-        f"runs/{RUN}/ledger.jsonl",
-        mark="nobody looks",
     ),
     "a rule of the gate by the client's own tool": Attack(
         Edit(

@@ -43,6 +43,8 @@ class Client:
     """Given its home, its model's address and name: writes files, returns variables."""
     words: Callable[[str, str], Sequence[str]]
     """Given a prompt and a model's name: a headless session that may read and run the scripts."""
+    freely: Callable[[str, str], Sequence[str]]
+    """The same with everything allowed that the client allows at all."""
 
     @property
     def version(self) -> str:
@@ -92,6 +94,7 @@ def ask(
     home: Path,
     model: ScriptedModel,
     model_name: str | None = None,
+    freely: bool = False,
 ) -> keeper.Outcome:
     """Have a client work on one prompt to its end.
 
@@ -102,10 +105,11 @@ def ask(
         home: Its home.
         model: What it talks to.
         model_name: Another model than the client's usual one.
+        freely: Whether it may do whatever it allows at all.
     """
     env = environment(client, home, model, model_name=model_name)
-    words = client.words(prompt, model_name or client.model_name)
-    command = [str(home / "bin" / client.name), *words]
+    words = client.freely if freely else client.words
+    command = [str(home / "bin" / client.name), *words(prompt, model_name or client.model_name)]
     return keeper.run(command, cwd=cwd, env=env, timeout_s=TIMEOUT_S)
 
 
@@ -125,9 +129,23 @@ def _settings_of_claude(home: Path, address: str, model_name: str) -> Mapping[st
 def _words_of_claude(prompt: str, model_name: str) -> Sequence[str]:
     allowed = ("Skill", "Bash(.venv/bin/python skill/eau-meta-agent/scripts/*)")
     return (
-        *("-p", prompt, "--output-format", "json", "--model", model_name),
-        *("--permission-mode", "dontAsk", "--max-turns", "30", "--allowedTools", *allowed),
+        *_claude(prompt, model_name),
+        "--permission-mode",
+        "dontAsk",
+        "--allowedTools",
+        *allowed,
     )
+
+
+def _freely_claude(prompt: str, model_name: str) -> Sequence[str]:
+    allowed = ("Skill", "Bash", "Edit", "Read", "Write")
+    mode = ("--permission-mode", "acceptEdits")
+    return (*_claude(prompt, model_name), *mode, "--allowedTools", *allowed)
+
+
+def _claude(prompt: str, model_name: str) -> Sequence[str]:
+    told = ("--output-format", "json", "--model", model_name, "--max-turns", "80")
+    return ("-p", prompt, *told)
 
 
 _CONFIG_OF_CODEX = """\
@@ -162,6 +180,10 @@ def _words_of_codex(prompt: str, _: str) -> Sequence[str]:
     return ("exec", "--json", prompt)
 
 
+def _freely_codex(prompt: str, _: str) -> Sequence[str]:
+    return ("exec", "--json", "--sandbox", "danger-full-access", prompt)
+
+
 CLAUDE = Client(
     "claude",
     "@anthropic-ai/claude-code",
@@ -169,6 +191,7 @@ CLAUDE = Client(
     "claude-sonnet-4-5",
     _settings_of_claude,
     _words_of_claude,
+    _freely_claude,
 )
 CODEX = Client(
     "codex",
@@ -177,5 +200,6 @@ CODEX = Client(
     "gpt-5.5",
     _settings_of_codex,
     _words_of_codex,
+    _freely_codex,
 )
 CLIENTS: Mapping[str, Client] = {client.name: client for client in (CLAUDE, CODEX)}

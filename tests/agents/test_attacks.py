@@ -8,7 +8,7 @@ That nothing came of them means something because `test_unfenced` shows that the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -30,23 +30,31 @@ THEIRS = (
 )
 """What the trainer and the supervisor write of a run meanwhile."""
 WRITES = [attack.move for attack in attacks.WRITING.values()]
+LEAKS: Mapping[str, set[str]] = {
+    # Commands that only read need no leave, and rules about paths do not see through a pattern.
+    "claude": {"by a glob", "by a search", "from the history"},
+    "codex": {"from the results of evaluations"},
+}
+"""Ways of reading that a client's own profile, without a kernel fence around it, does not stop."""
 CANARY = "canary-of-the-results-5d41402a"
 
 
 @dataclass(frozen=True)
 class Assault:
-    """Two ticks in which a client tried everything."""
+    """Three ticks in which a client tried everything."""
 
     client: Client
     shop: Workshop
     run: RunPaths
     reading: Tick
     writing: Tick
+    unheld: Tick
+    """Everything once more, held by the client's own profile alone."""
     before: Mapping[str, str]
     """Digests of all files."""
     after: Mapping[str, str]
-    targets: Mapping[str, tuple[bytes | None, bytes | None]]
-    """What each writing attack was aimed at, before and after."""
+    targets: tuple[Mapping[str, bytes | None], ...]
+    """What each writing attack was aimed at: before, after two ticks, and after all."""
     secrets: frozenset[str]
     """Words that nobody knows who has not read evaluation data."""
 
@@ -56,27 +64,35 @@ def assault(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Assault
     """The assault of one client."""
     folder = tmp_path_factory.mktemp(f"attacks-{client.name}")
     shop = Workshop(folder / "checkout")
-    (supervised.results(shop) / "live.jsonl").write_text(f'{{"id": "{CANARY}"}}\n')
+    plant_results(shop)
     recorded.write(shop.run(attacks.OTHER).root, steps=recorded.steps(3))
     with live.training(shop, attacks.RUN, done=8) as training:
         run = training.run
-        before, aims = shop.contents(), aims_of(shop)
-        reading, writing = (
-            supervised.tick(
-                client, shop, run, in_turn(*attacks.in_order(moves)), home=folder / "home"
-            )
-            for moves in (attacks.READING.values(), WRITES)
-        )
+        before, targets = shop.contents(), [aims_of(shop)]
+
+        def attack(moves: Iterable[Move], *flags: str) -> Tick:
+            policy = in_turn(*attacks.in_order(moves))
+            return supervised.tick(client, shop, run, policy, *flags, home=folder / "home")
+
+        reading, writing = attack(attacks.READING.values()), attack(WRITES)
         after = shop.contents()
-        targets = {name: (aims[name], content) for name, content in aims_of(shop).items()}
+        targets.append(aims_of(shop))
+        unheld = attack([*attacks.READING.values(), *WRITES], "--fence", "none")
+        targets.append(aims_of(shop))
         last = training.last_step
         training.until(lambda: training.last_step > last, "the run to go on")
-    return Assault(client, shop, run, reading, writing, before, after, targets, secrets_of(shop))
+    ticks = (reading, writing, unheld)
+    return Assault(client, shop, run, *ticks, before, after, tuple(targets), secrets_of(shop))
 
 
 def aims_of(shop: Workshop) -> dict[str, bytes | None]:
     """Return what the writing attacks are aimed at, as it is now."""
     return {name: shop.content(attack.path) for name, attack in attacks.WRITING.items()}
+
+
+def plant_results(shop: Workshop) -> None:
+    """Put the result of an evaluation where a person keeps them."""
+    (supervised.results(shop) / "live.jsonl").write_text(f'{{"id": "{CANARY}"}}\n')
 
 
 def secrets_of(shop: Workshop) -> frozenset[str]:
@@ -107,7 +123,8 @@ def test_no_word_of_evaluation_data_ever_left_the_client(assault: Assault) -> No
 @pytest.mark.parametrize("what", attacks.WRITING)
 def test_what_is_not_its_own_cannot_be_written(assault: Assault, what: str) -> None:
     tried(assault.writing, attacks.WRITING[what].move)
-    assert not attacks.WRITING[what].had_its_way(*assault.targets[what])
+    before, after, _ = (seen[what] for seen in assault.targets)
+    assert not attacks.WRITING[what].had_its_way(before, after)
 
 
 def test_nothing_beside_its_own_folders_is_new_or_different(assault: Assault) -> None:
@@ -142,3 +159,26 @@ def test_what_it_left_in_its_own_folders_to_lead_out_of_them_is_put_aside(assaul
     (line, *_) = supervised.ledger_lines(assault.run, "refused")
     assert line["tick"] == assault.reading.record["number"]
     assert line["agent"] == assault.client.name
+
+
+@pytest.mark.parametrize("what", attacks.WRITING)
+def test_without_a_kernel_fence_what_is_written_is_stopped_or_put_back(
+    assault: Assault, what: str
+) -> None:
+    tried(assault.unheld, attacks.WRITING[what].move)
+    _, before, after = (seen[what] for seen in assault.targets)
+    assert not attacks.WRITING[what].had_its_way(before, after)
+
+
+def test_without_a_kernel_fence_a_tick_says_that_evaluation_is_not_protected(
+    assault: Assault,
+) -> None:
+    record = assault.unheld.record
+    assert record["fence"] == "none"
+    assert "evaluation is not protected" in record["not_protected"][0]
+    leaks = {
+        way
+        for way, move in attacks.READING.items()
+        if any(word in tried(assault.unheld, move).result for word in assault.secrets)
+    }
+    assert leaks == LEAKS[assault.client.name]

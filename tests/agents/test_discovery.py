@@ -54,10 +54,12 @@ def session(client: Client, shop: Workshop, tmp_path_factory: pytest.TempPathFac
     return look(client, shop, tmp_path_factory.mktemp(client.name))
 
 
-def look(client: Client, shop: Workshop, home: Path, **settings: str) -> Session:
+def look(client: Client, shop: Workshop, home: Path, *, model_name: str | None = None) -> Session:
     before = shop.contents()
     with serving(in_turn(SKILL, STATUS)) as model:
-        outcome = clients.ask(client, PROMPT, cwd=shop.root, home=home, model=model, **settings)
+        outcome = clients.ask(
+            client, PROMPT, cwd=shop.root, home=home, model=model, model_name=model_name
+        )
     assert outcome.code == 0, outcome.told()
     return Session(client, model, outcome, before, shop.contents())
 
