@@ -18,7 +18,7 @@ from gate.contract.knobs import Scope
 from gate.contract.paths import RunPaths
 from gate.effects import anchors, layouts, noise, placebo, power, series
 from gate.effects.anchors import Ease
-from gate.effects.designs import BASELINE_STEPS, MARGIN, SHORTEST_WINDOW, Design, design_for
+from gate.effects.designs import BASELINE_STEPS, SHORTEST_WINDOW, Design, design_for
 from gate.effects.effect import SIGNIFICANCE_Z
 from gate.effects.power import Plan
 from gate.guard import judging
@@ -26,8 +26,12 @@ from gate.guard.change import Change, Setting, setting_of
 from gate.guard.history import History
 from gate.guard.step_memory import StepMemory
 
-USUAL_EFFECT = 2 * MARGIN
-"""Difference of success that a test is to find where nobody named one."""
+USUAL_EFFECT = 0.08
+"""Difference of success that a test is to find four times in five, whatever its author hopes for:
+one of .10 is then found nine times in ten, and a harm is no smaller for a high hope."""
+
+SHORTEST_OVER_TIME = 15
+"""Steps of a comparison over time, at least: thirty steps before it tell their noise badly."""
 
 SPARE_STEPS = 5
 """Steps of a reversal beyond three shortest phases: 21 layouts to draw from."""
@@ -139,7 +143,7 @@ def _arms(experiment: Experiment, found: Setting, told: Mapping[str, Any]) -> Ex
         return _underpowered(experiment, plan)
     window = _window(plan.steps, told.get("window", 0), found.remaining)
     return _opened(
-        experiment,
+        replace(experiment, effect=plan.effect),
         Design.CONCURRENT_ARMS,
         window,
         sd,
@@ -166,13 +170,14 @@ def _over_time(
     plan = _plan(experiment, design, sd, found)
     if not plan.feasible or plan.steps is None:
         return _underpowered(experiment, plan)
+    experiment = replace(experiment, effect=plan.effect)
     wanted = max(told.get("window", 0) - experiment.lag, 0)
     left = None if found.remaining is None else found.remaining - experiment.lag
     if design is Design.REVERSAL:
         phase = max(plan.steps, wanted) // 3
         window = _window(3 * phase, 3 * phase + SPARE_STEPS, left)
         return _reversal(experiment, window, phase, sd)
-    window = _window(plan.steps - experiment.lag, wanted, left)
+    window = _window(plan.steps - experiment.lag, max(wanted, SHORTEST_OVER_TIME), left)
     placebos = placebo.contrasts(history, before=len(values), gap=0, after=window)
     floor = placebo.floor(placebos) if len(placebos) >= FEWEST_PLACEBOS else None
     return _opened(experiment, design, window, sd, floor=floor)
@@ -198,14 +203,19 @@ def _opened(
 
 
 def _plan(experiment: Experiment, design: Design, sd: float, found: Setting) -> Plan:
-    return power.plan(
-        design,
-        sd,
-        experiment.effect,
-        remaining=10**6 if found.remaining is None else found.remaining,
-        lag=experiment.lag,
-        baseline=experiment.baseline,
-    )
+    """Return what it takes to find the usual effect, or its author's where only that fits."""
+    plans = [
+        power.plan(
+            design,
+            sd,
+            size,
+            remaining=10**6 if found.remaining is None else found.remaining,
+            lag=experiment.lag,
+            baseline=experiment.baseline,
+        )
+        for size in sorted({min(experiment.effect, USUAL_EFFECT), experiment.effect})
+    ]
+    return next((plan for plan in plans if plan.feasible), plans[-1])
 
 
 def _underpowered(experiment: Experiment, plan: Plan) -> Experiment:

@@ -31,7 +31,7 @@ def test_a_saved_file_opens_a_test_without_a_proposal(tmp_path: Path) -> None:
     run.success = played.under(0.3, 0.5)
     status = run.play()
     (test,) = status.opened
-    assert (test.proposal, test.revision, test.effect) == (None, 1, 0.1)
+    assert (test.proposal, test.revision, test.effect) == (None, 1, 0.08)
     while not run.outcomes():
         run.play()
     (outcome,) = run.outcomes()
