@@ -61,6 +61,8 @@ class Evidence:
     """The measured effect; None while there is none."""
     harm: float = 1.0
     """Evidence of harm (`HarmProcess.evidence`)."""
+    help: float = 1.0
+    """Evidence of help, where both sides play at once: that of harm with the signs turned."""
     proximal_z: float = 0.0
     """Movement of the knob's own metric as predicted, in standard errors."""
     slope_t: float = 0.0
@@ -97,8 +99,8 @@ class Judgement:
 def decide(declared: Declaration, evidence: Evidence) -> Judgement:
     """Return what may be said now; the first of these that holds.
 
-    A tripwire; evidence of harm; too early; harm, help or null by interval and margin; still
-    acting, before the horizon; nothing.
+    A tripwire; evidence of harm; evidence of help, where a trend cannot fake it; too early;
+    harm, help or null by interval and margin; still acting, before the horizon; nothing.
 
     Args:
         declared: What was fixed before the test opened.
@@ -114,6 +116,12 @@ def decide(declared: Declaration, evidence: Evidence) -> Judgement:
             f"({HARM_AT:g} suffices)"
         )
         return Judgement(Verdict.HARM, because, evidence)
+    if evidence.help >= HARM_AT and declared.design.is_free_of_trend:
+        because = (
+            f"the evidence of help reached {evidence.help:.1f} after {evidence.elapsed} steps "
+            f"({HARM_AT:g} suffices)"
+        )
+        return Judgement(Verdict.HELP, because, evidence)
     if evidence.elapsed < declared.ready_after:
         return _too_early(declared, evidence)
     if evidence.effect is not None:

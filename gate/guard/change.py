@@ -126,5 +126,5 @@ def undisturbed(past: History, points: Sequence[Point], *, before: int) -> tuple
 
 def is_tested(past: History, revision: Revision) -> bool:
     """Return whether a revision is of a kind whose effect is asked for."""
-    asked = revision.number > 0 and revision.kind is not RevisionKind.PLANTED
-    return asked and "reverts" not in revision.details and change_of(past, revision).matters
+    not_asked = (RevisionKind.LAUNCH, RevisionKind.PLANTED, RevisionKind.REVERT)
+    return revision.kind not in not_asked and change_of(past, revision).matters

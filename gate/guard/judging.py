@@ -1,7 +1,8 @@
 """Judging: from a declared test and the steps that were played to a verdict, or none yet.
 
 A pure function of the declaration and the records: whoever asks again, after a crash or with a
-command, gets the same answer. Nothing is judged between the declared moments except harm.
+command, gets the same answer. Between the declared moments only strong evidence of harm is told,
+and of help where both sides play at once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from gate.contract.experiments import Experiment
 from gate.effects import anchors, estimate, layouts, noise, series, trend, verdicts
 from gate.effects.anchors import Ease
-from gate.effects.designs import SHORTEST_WINDOW, Declaration, Design
+from gate.effects.designs import BASELINE_STEPS, SHORTEST_WINDOW, Declaration, Design
 from gate.effects.effect import Effect
 from gate.effects.eprocess import HarmProcess
 from gate.effects.layouts import Layout
@@ -68,9 +69,10 @@ def judge(experiment: Experiment, points: Sequence[Point], *, last_step: int) ->
     """
     declared = declaration(experiment)
     elapsed = max(last_step - experiment.opened + 1, 0)
-    harmed = _harm(experiment, declared, points, elapsed)
-    if harmed is not None:
-        return harmed
+    for sign in (-1, 1):
+        early = _early(experiment, declared, points, elapsed, sign=sign)
+        if early is not None:
+            return early
     if declared.layout is not None and elapsed >= declared.ready_after:
         # The switches are over: waiting for the horizon would add nothing to compare.
         return _at(experiment, declared, points, declared.horizon)
@@ -117,10 +119,28 @@ def _at(
     )
 
 
-def _harm(
-    experiment: Experiment, declared: Declaration, points: Sequence[Point], elapsed: int
+def _early(
+    experiment: Experiment,
+    declared: Declaration,
+    points: Sequence[Point],
+    elapsed: int,
+    *,
+    sign: int,
 ) -> Judgement | None:
-    """Return the verdict at the first step at which the evidence of harm sufficed."""
+    """Return the verdict at the first step at which the evidence of harm or help sufficed.
+
+    Help is told early only where both sides play at once, since a run that improves by itself
+    looks like help everywhere else, and only where the anchors leave it standing.
+
+    Args:
+        experiment: The test.
+        declared: Its declaration.
+        points: What the steps showed.
+        elapsed: Steps since the opening.
+        sign: -1 for harm, 1 for help.
+    """
+    if sign > 0 and declared.design is not Design.CONCURRENT_ARMS:
+        return None
     elapsed = min(elapsed, declared.horizon)
     measured = _series(declared, experiment, points, elapsed)
     sd, usual = experiment.noise_sd, 0.0
@@ -132,17 +152,35 @@ def _harm(
     for step, value in measured.since:
         if declared.layout is not None and not _is_new(declared.layout, step - declared.opened):
             continue
-        process = process.after(value - usual)
-        if process.harm:
-            after = step - declared.opened + 1
-            shown = Evidence(
-                after,
-                effect_of(experiment, points, elapsed=after),
-                harm=process.evidence,
-                noise_floor=experiment.noise_floor,
-            )
-            return verdicts.decide(declared, shown)
+        process = process.after(-sign * (value - usual))
+        after = step - declared.opened + 1
+        if process.harm and (sign < 0 or after >= SHORTEST_WINDOW):
+            return _crossed(experiment, declared, points, after, process.evidence, sign)
     return None
+
+
+def _crossed(
+    experiment: Experiment,
+    declared: Declaration,
+    points: Sequence[Point],
+    elapsed: int,
+    evidence: float,
+    sign: int,
+) -> Judgement | None:
+    """Return the early verdict; None for a help that the anchors do not leave standing."""
+    shown = Evidence(
+        elapsed,
+        effect_of(experiment, points, elapsed=elapsed),
+        harm=evidence if sign < 0 else 1.0,
+        help=evidence if sign > 0 else 1.0,
+        noise_floor=experiment.noise_floor,
+    )
+    judgement = verdicts.decide(declared, shown)
+    if sign < 0:
+        return judgement
+    found = _anchors(declared, points, elapsed)
+    bounded = anchors.bounded(judgement, declared, ease=Ease(experiment.ease), anchors=found)
+    return bounded if bounded.verdict is Verdict.HELP else None
 
 
 def _series(
@@ -209,7 +247,8 @@ def _is_new(layout: Layout, since: int) -> bool:
 
 
 def _anchors(declared: Declaration, points: Sequence[Point], elapsed: int) -> Effect | None:
-    before = series.within(points, declared.steps_before)
+    # No revision changes what anchors play, so theirs may be older than the test's own baseline.
+    before = series.within(points, range(max(1, declared.opened - BASELINE_STEPS), declared.opened))
     told = series.numbers(series.anchor_success(before))
     after = series.numbers(
         series.anchor_success(series.within(points, declared.steps_under(elapsed)))

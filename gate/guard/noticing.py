@@ -146,7 +146,8 @@ def _of_test(
     elapsed = last_step - test.opened + 1
     ready = elapsed >= test.ready_after
     holds = judgement.verdict.value in experiments.HOLDS
-    if judgement.verdict is Verdict.HARM or (ready and not holds):
+    early = judgement.verdict in (Verdict.HARM, Verdict.HELP)
+    if early or (ready and not holds):
         yield Found(test, test.revision, judgement, last_step)
     elif later is not None:
         how = "took it back" if later.details.get("reverts") == test.revision else "came"

@@ -53,7 +53,7 @@ def test_it_puts_back_what_was_there_although_tasks_get_harder_by_it(run: RunPat
 
 def test_the_same_change_is_refused_when_it_is_not_called_a_way_back(run: RunPaths) -> None:
     found, guard = decided(run, changes={"environment.max_steps": 14})
-    assert found == ["rules.difficulty", "rules.pace"]
+    assert "rules.difficulty" in found
     assert guard.status.knobs.get("environment.max_steps") == 11
 
 

@@ -17,6 +17,10 @@ from gate.effects.tripwires import Vitals
 from gate.guard import judging
 
 TESTS, STEPS, SD = 10_000, 10, 0.228
+ANCHORS = Share(0.5, 4)
+"""They never change, so that they stop no false help."""
+BEFORE = 20
+"""Steps before the test, from which the anchors are known."""
 
 
 def test_equal_sides_are_rarely_told_apart() -> None:
@@ -29,7 +33,7 @@ def test_equal_sides_are_rarely_told_apart() -> None:
         proposal=None,
         revision=1,
         old_revision=0,
-        opened=1,
+        opened=BEFORE + 1,
         judged=True,
         design=Design.CONCURRENT_ARMS,
         window=STEPS,
@@ -37,13 +41,12 @@ def test_equal_sides_are_rarely_told_apart() -> None:
         margin=power.margin(plan.detectable),
         ease="harder",
     )
+    before = [_quiet(step) for step in range(1, BEFORE + 1)]
     found: Counter[str] = Counter()
     for _ in range(TESTS):
-        points = [_point(step, rng) for step in range(1, STEPS + 1)]
-        judgement = judging.judge(experiment, points, last_step=STEPS)
-        # A help without anchors is called inconclusive: here it counts as the help it would be.
-        helped = "no anchors were played" in judgement.because
-        found["help" if helped else judgement.verdict] += 1
+        points = [*before, *(_point(BEFORE + step, rng) for step in range(1, STEPS + 1))]
+        judgement = judging.judge(experiment, points, last_step=BEFORE + STEPS)
+        found[judgement.verdict] += 1
     assert (found["harm"] + found["help"]) / TESTS <= 0.055
     assert found["harm"] > 0
     assert found["help"] > 0
@@ -51,4 +54,8 @@ def test_equal_sides_are_rarely_told_apart() -> None:
 
 def _point(step: int, rng: random.Random) -> Point:
     sides = {side: {"symbolic": Share(rng.gauss(0.5, SD), 5)} for side in (Side.OLD, Side.NEW)}
-    return Point(step, 1, {}, sides, None, Vitals(step), {})
+    return Point(step, 1, {}, sides, ANCHORS, Vitals(step), {})
+
+
+def _quiet(step: int) -> Point:
+    return Point(step, 0, {}, {}, ANCHORS, Vitals(step), {})
