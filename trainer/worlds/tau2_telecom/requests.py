@@ -41,24 +41,31 @@ SWITCHES = (
 )
 
 _THE = r"(?:(?:your|the|their) )?(?:phone's )?"
-_LOOK = r"(?:check|look at|see|tell me|what is|what's|what does|read)[^.!?\n]{0,40}?"
+_LOOK = (
+    r"(?:check|verify|confirm|look at|see|tell me|let me know|what is|what's|what does|read|show"
+    r"|(?:^|[.!?;\n]\s*)(?:is|are)|\b(?:is|are) (?:your|the|you))\b[^.!?\n]{0,50}?"
+)
 
 PHRASES: Mapping[str, str] = {
     "check_status_bar": r"status bar",
-    "check_network_status": r"network (?:connection )?status",
+    "check_network_status": r"network (?:connection )?status|"
+    + _LOOK
+    + r"(?:air ?plane mode|flight mode|(?:mobile|cellular) data\b(?! saver)|roaming"
+    r"|signal|service)",
     "check_network_mode_preference": _LOOK + r"(?:network mode|preferred network)",
-    "run_speed_test": r"speed ?test",
+    "run_speed_test": r"speed ?test|(?:try|test) [^.!?\n]{0,30}(?:mobile data|internet|brows)",
     "check_sim_status": r"sim(?: card)? status|" + _LOOK + r"\bsim\b",
     "check_data_restriction_status": r"data restriction|" + _LOOK + r"data saver",
     "check_apn_settings": _LOOK + r"\bapn\b",
-    "check_wifi_status": r"wi-?fi status",
+    "check_wifi_status": r"wi-?fi status|" + _LOOK + r"\bwi-?fi\b(?! calling)",
     "check_wifi_calling_status": _LOOK + r"wi-?fi calling",
     "check_vpn_status": _LOOK + r"\bvpn\b",
     "check_installed_apps": r"installed apps|apps (?:are|do you have) installed",
     "check_app_permissions": _LOOK + r"permissions?",
     "can_send_mms": r"(?:try|trying|able|attempt) (?:to )?send(?:ing)? [^.!?\n]{0,20}"
     r"(?:mms|picture|photo)|can (?:you )?(?:now )?send [^.!?\n]{0,20}(?:mms|picture|photo)",
-    "check_payment_request": _LOOK + r"payment request",
+    "check_payment_request": _LOOK
+    + r"payment request|(?:receive|got|get)d? [^.!?\n]{0,20}payment request",
     "reseat_sim_card": r"re-?seat|re-?insert|(?:remove|take out) [^.!?\n]{0,20}\bsim\b",
     "reset_apn_settings": r"reset " + _THE + r"apn",
     "connect_vpn": r"\bconnect (?:to )?" + _THE + r"vpn|(?:turn|switch) on " + _THE + r"vpn",
@@ -68,8 +75,8 @@ PHRASES: Mapping[str, str] = {
     r"\b[2345]g",
     "grant_app_permission": r"(?:grant|give|allow) [^.!?\n]{0,60}permission",
     "reboot_device": r"\b(?:reboot|restart)\b",
-    "make_payment": r"(?:make|complete|accept) (?:the |a |this )?payment|"
-    r"pay (?:the|your|this|that) (?:overdue )?bill",
+    "make_payment": r"(?:make|complete|accept|proceed with) (?:the |a |this )?payment\b"
+    r"(?! request)|pay (?:the|your|this|that) (?:overdue )?bill",
 }
 """What plain words ask for a tool of the phone, by its name; switches have words of their own."""
 
@@ -83,7 +90,7 @@ MODES = (
 
 # What an agent does itself, or wants left alone, is not asked for: seen from the match backwards.
 _NOT_ASKED = re.compile(
-    r"(?:\b(?:i|we)(?:'ll|'ve|'m|'re| will| can| have| am| are| could| did| just)\b"
+    r"(?:\b(?:i|we)(?:'ll|'ve|'m|'re| will| can| have| am| are| could| did| just| see)\b"
     r"(?:(?!\byou\b)[^.!?;\n])*"
     r"|\blet me\b(?! know)[^.!?;\n]*|\b(?:do not|don't|never|without|no need to)\b[^.!?;\n]*)$"
 )
@@ -136,6 +143,20 @@ def _found(text: str) -> Iterator[_Found]:
     for tool, wanted, pattern in _PLAIN:
         for match in pattern.finditer(rest):
             yield _Found(match.start(), tool, "", wanted)
+    yield from _pronouns(rest)
+
+
+def _pronouns(text: str) -> Iterator[_Found]:
+    """What "turn it off" means: the switch that was named last before it."""
+    for match in _PRONOUN.finditer(text):
+        named = [
+            (before.end(), switch.tool)
+            for switch in SWITCHES
+            for before in re.finditer(switch.words, text[: match.start()])
+        ]
+        if named:
+            word = match.group(1) or {"enable": "on", "disable": "off"}[match.group(2)]
+            yield _Found(match.start(), max(named)[1], "", word == "on")
 
 
 def _is_named(text: str, found: _Found) -> bool:
@@ -174,11 +195,16 @@ def _switch_patterns() -> Iterator[tuple[str, bool | None, re.Pattern[str]]]:
             pattern = (
                 rf"\b(?:turn|switch) {word} {named}"
                 rf"|\b(?:turn|switch|toggle) {named}(?: mode)? {word}\b|\b{verb} {named}"
+                rf"|\b(?:make sure|ensure)[^.!?\n]{{0,20}} {named} is (?:turned |switched )?{word}\b"
             )
             yield switch.tool, wanted, re.compile(pattern)
         yield switch.tool, None, re.compile(rf"\btoggle {named}(?!(?: mode)? (?:on|off)\b)")
 
 
+_PRONOUN = re.compile(
+    r"\b(?:turn|switch|toggle) (?:it|that|this)(?: back)? (on|off)\b"
+    r"|\b(enable|disable) (?:it|that)\b"
+)
 _PLAIN = (
     *((tool, None, re.compile(pattern)) for tool, pattern in PHRASES.items()),
     *_switch_patterns(),
