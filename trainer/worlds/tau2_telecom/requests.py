@@ -90,9 +90,10 @@ MODES = (
 
 # What an agent does itself, or wants left alone, is not asked for: seen from the match backwards.
 _NOT_ASKED = re.compile(
-    r"(?:\b(?:i|we)(?:'ll|'ve|'m|'re| will| can| have| am| are| could| did| just| see)\b"
+    r"(?:\b(?:i|we)(?:'ll|'ve|'m|'re| will| can| have| am| are| could| did| just)\b"
     r"(?:(?!\byou\b)[^.!?;\n])*"
-    r"|\blet me\b(?! know)[^.!?;\n]*|\b(?:do not|don't|never|without|no need to)\b[^.!?;\n]*)$"
+    r"|\b(?:i|we) +|\blet me\b(?! know)[^.!?;\n]*"
+    r"|\b(?:do not|don't|never|without|no need to)\b[^.!?;\n]*)$"
 )
 _CLAUSE_END = re.compile(r"[.!?;\n]")
 _ARGUMENT = re.compile(r"""(?:(\w+)\s*[=:]\s*)?["'`]?([\w./-]+)["'`]?""")
@@ -195,7 +196,7 @@ def _switch_patterns() -> Iterator[tuple[str, bool | None, re.Pattern[str]]]:
             pattern = (
                 rf"\b(?:turn|switch) {word} {named}"
                 rf"|\b(?:turn|switch|toggle) {named}(?: mode)? {word}\b|\b{verb} {named}"
-                rf"|\b(?:make sure|ensure)[^.!?\n]{{0,20}} {named} is (?:turned |switched )?{word}\b"
+                rf"|\b(?:make sure|ensure)[^.!?\n]{{0,20}} {named} is (?:turned )?{word}\b"
             )
             yield switch.tool, wanted, re.compile(pattern)
         yield switch.tool, None, re.compile(rf"\btoggle {named}(?!(?: mode)? (?:on|off)\b)")
