@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gate.contract.findings import Finding, Severity
+from trainer import run_folder
 from trainer.probe import pacing, sampling, selectors, staging, stored
 from trainer.probe.budget import Budget, OutOfTime
 from trainer.probe.checks import CHECKS, Check
@@ -26,7 +27,7 @@ from trainer.worlds.calls import Host
 from trainer.worlds.host import WorldHost
 from trainer.worlds.limits import Limits
 
-UNREACHED, FAULT = "unreached", "world_fault"
+UNREACHED, FAULT, TAMPERING = "unreached", "world_fault", "tampering"
 CLOSING_S = 0.5
 """Seconds kept back for ending processes and writing the report."""
 
@@ -47,6 +48,7 @@ def probe(
         make_user: Makes the engine of the users; the checkout's, unless a test plants a fault.
     """
     budget = Budget(request.seconds - CLOSING_S, clock)
+    before = _digests(request)
     recipe = staging.recipe_of(request)
     with ExitStack() as stack:
         hosts: dict[str, Host] = {
@@ -75,11 +77,28 @@ def probe(
         work.findings += _unresolved(request, recipe)
         pacing.fit(work.subjects, clock=clock)
         work.do_all(checks)
+    changed = [root for root, digest in _digests(request).items() if before[root] != digest]
     return Report(
-        findings=tuple(work.findings),
+        findings=(*work.findings, *map(_tampered, changed)),
         measured=work.measured,
         seconds=budget.spent_s,
         tasks=sum(len(subject.tasks) for subject in work.subjects),
+    )
+
+
+def _digests(request: Request) -> dict[Path, str]:
+    """Return a digest of each folder of worlds, which a world that runs could write to."""
+    sides = (request.new, request.old) if request.old is not None else (request.new,)
+    return {side.world_root: run_folder.folder_digest(side.world_root) for side in sides}
+
+
+def _tampered(root: Path) -> Finding:
+    return finding(
+        TAMPERING,
+        f"Files under {root.name} changed while the candidate was tried.",
+        "A world writes in its own scratch folder alone; look at what it opened.",
+        path="world",
+        value=root.name,
     )
 
 

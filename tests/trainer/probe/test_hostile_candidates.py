@@ -10,17 +10,18 @@ import pytest
 
 from tests import candidates
 from trainer.probe.report import Report
-from trainer.probe.run import probe
 
 WORLD = "intention"
 MAKE = "    return IntentionEnv(task, settings)"
 ACT = '        if not self._started:\n            raise RuntimeError("start() comes first")'
 HEAR = "        details = verifier.importance_by_id(self._task)"
+PAID = ("solvable", "floor", "recomputed", "gains")
 IMPORT = "from collections.abc import Mapping"
 
 
-def report_on(tmp_path: Path, env: dict[str, str], **fields: object) -> Report:
-    return probe(candidates.request(tmp_path, WORLD, edits={"env.py": env}, **fields))
+def report_on(tmp_path: Path, env: dict[str, str], *checks: str, **fields: object) -> Report:
+    asked = candidates.request(tmp_path, WORLD, edits={"env.py": env}, **fields)
+    return candidates.probed(asked, *checks)
 
 
 def fault_told(report: Report) -> str:
@@ -65,7 +66,7 @@ def test_patching_what_a_world_can_reach_changes_no_score(tmp_path: Path) -> Non
         "        return verifier.verdict(self._task, self._state)"
     )
     edits = {IMPORT: patched, "        return verifier.verdict(self._task, self._state)": solved}
-    report = report_on(tmp_path, edits)
+    report = report_on(tmp_path, edits, "floor", "recomputed")
     assert {"floor", "recomputed"} <= candidates.refusing_rules(report)
 
 
@@ -98,7 +99,7 @@ def test_whoever_calls_everything_solved_is_refused(tmp_path: Path) -> None:
     solved = f"{ACT}\n        return StepResult(reward=1.0, stop=StopReason.SOLVED)"
     judged = "        from trainer.worlds.seam import Verdict as V; return V(1.0, 0.0)"
     verdict = "        return verifier.verdict(self._task, self._state)"
-    report = report_on(tmp_path, {ACT: solved, verdict: judged})
+    report = report_on(tmp_path, {ACT: solved, verdict: judged}, *PAID)
     assert {"solvable", "floor", "recomputed", "gains"} <= candidates.refusing_rules(report)
 
 
@@ -109,7 +110,7 @@ def test_whoever_serves_the_oracle_alone_is_refused(tmp_path: Path) -> None:
         "        if action.content not in known:\n"
         "            return StepResult('The user shrugs.', events=('off_topic',))"
     )
-    report = report_on(tmp_path, {ACT: favours})
+    report = report_on(tmp_path, {ACT: favours}, "even_handed")
     told = candidates.errors(report, "even_handed")
     assert {one.limit for one in told} >= {0}
     assert any("politely" in one.message for one in told)
@@ -122,7 +123,7 @@ def test_whoever_serves_the_oracle_alone_is_refused(tmp_path: Path) -> None:
 )
 def test_whoever_looks_at_clock_process_or_chance_is_refused(tmp_path: Path, source: str) -> None:
     leaking = f"{ACT}\n        return StepResult('seen %s' % {source}, say=action.content)"
-    report = report_on(tmp_path, {ACT: leaking})
+    report = report_on(tmp_path, {ACT: leaking}, "same_reply")
     assert "same_reply" in candidates.refusing_rules(report)
 
 
@@ -131,7 +132,8 @@ def test_state_that_outlives_an_episode_is_refused(tmp_path: Path) -> None:
         f"{ACT}\n        SEEN.append(self._task.id)\n"
         "        return StepResult(f'met {len(set(SEEN))}', say=action.content)"
     )
-    report = report_on(tmp_path, {IMPORT: f"SEEN = []\n{IMPORT}", ACT: shared})
+    planted = {IMPORT: f"SEEN = []\n{IMPORT}", ACT: shared}
+    report = report_on(tmp_path, planted, "isolation", "same_reply")
     (told,) = candidates.errors(report, "isolation")
     assert told.value == 1.0
     assert "same_reply" not in candidates.refusing_rules(report)
@@ -139,8 +141,18 @@ def test_state_that_outlives_an_episode_is_refused(tmp_path: Path) -> None:
 
 def test_what_a_world_prints_of_its_facts_is_refused(tmp_path: Path) -> None:
     telling = f"{ACT}\n        return StepResult(self._task.facts[0].statement, say=action.content)"
-    report = report_on(tmp_path, {ACT: telling})
+    report = report_on(tmp_path, {ACT: telling}, "observations")
     assert "observations" in candidates.refusing_rules(report)
+
+
+def test_whoever_rewrites_its_own_files_meanwhile_is_refused(tmp_path: Path) -> None:
+    rewriting = (
+        f"{IMPORT}\nfrom pathlib import Path\n"
+        "_own = Path(__file__).parent / 'wording.py'\n_own.write_text(_own.read_text() + '#')"
+    )
+    asked = candidates.request(tmp_path, WORLD, edits={"env.py": {IMPORT: rewriting}})
+    report = candidates.probed(asked, "solvable")
+    assert candidates.refusing_rules(report) == {"tampering"}
 
 
 def test_control_characters_of_a_candidate_are_shown(tmp_path: Path) -> None:
@@ -151,14 +163,13 @@ def test_control_characters_of_a_candidate_are_shown(tmp_path: Path) -> None:
 
 
 def test_rules_that_cannot_be_read_are_told_with_their_place(tmp_path: Path) -> None:
-    report = probe(
-        candidates.request(tmp_path, WORLD, edits={"user.yaml": {"version: 1": "version: 7"}})
-    )
+    edits = {"user.yaml": {"version: 1": "version: 7"}}
+    report = candidates.probed(candidates.request(tmp_path, WORLD, edits=edits))
     (told, *_) = candidates.errors(report, "loading")
     assert (told.file, told.line) == ("world/intention/user.yaml", 2)
 
 
 def test_a_world_that_nobody_knows_is_refused(tmp_path: Path) -> None:
-    report = probe(candidates.request(tmp_path, WORLD, **{"worlds": ["intentions"]}))
+    report = candidates.probed(candidates.request(tmp_path, WORLD, **{"worlds": ["intentions"]}))
     (told,) = candidates.errors(report, "loading")
     assert told.value == "intentions"

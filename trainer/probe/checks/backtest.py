@@ -99,8 +99,6 @@ def _order(subject: Subject, was: float | None, will: float | None) -> Iterator[
             "changed reward cannot be held against them.",
             "Watch reward and success side by side after the change.",
             path="reward",
-            value=len(subject.stored),
-            limit=FEWEST,
             severity=Severity.WARNING,
         )
     elif will < was - MOST_LOST:
