@@ -57,7 +57,10 @@ def scenario(record: Mapping[str, Any]) -> Scenario:
         for sentence in _SENTENCE.split(instructions.get(section) or ""):
             if len(sentence.strip()) > 2:
                 facts.append(_fact(f"F{len(facts) + 1}", kind, sentence.strip()))
-    goal = " ".join(text.strip() for section, _ in _SECTIONS if (text := instructions.get(section)))
+    persona = (record.get("user_scenario") or {}).get("persona")
+    parts = [f"You are like this: {persona}" if persona else None]
+    parts += [instructions.get(section) for section, _ in _SECTIONS]
+    goal = " ".join(text.strip() for text in parts if text)
     return Scenario(goal or GREETING, GREETING, tuple(facts))
 
 

@@ -145,7 +145,7 @@ def test_the_second_of_two_flights_leaves_after_the_first_has_landed(office: Off
 @pytest.mark.parametrize(
     ("date", "next_day"), [("2024-05-04", "2024-05-05"), ("2024-05-31", "2024-06-01")]
 )
-def test_fault_34_a_connection_on_the_next_morning_is_found_on_every_day(
+def test_fault_one_stop_date_a_connection_on_the_next_morning_is_found_on_every_day(
     office: Office, date: str, next_day: str
 ) -> None:
     found = json.loads(

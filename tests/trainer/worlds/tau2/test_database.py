@@ -62,7 +62,7 @@ def test_records_are_put_and_taken_away() -> None:
     assert content == base()
 
 
-def test_fault_40_data_laid_over_one_database_is_not_the_others() -> None:
+def test_fault_aliased_databases_data_laid_over_one_database_is_not_the_others() -> None:
     data = {"users": {"x": {"cards": {"g": {"balance": 9}}, "tags": ["new"]}}}
     agent, user = Database(base()), Database(base())
     agent.merge(data)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.trainer.worlds.tau2.desks import BASES, COMPLETE, DISMISSAL, call, desk, say, task
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply, read_action
+from trainer.worlds.calls import Act, Fault, Judge, Start
+from trainer.worlds.local import LocalHost
 from trainer.worlds.tau2.desk import Desk
 from trainer.worlds.tau2.verdicts import ENDED
 from trainer.worlds.tau2_mock.tools import DOMAIN
@@ -30,6 +34,33 @@ def test_the_agent_reads_rules_policy_and_tools_first() -> None:
     assert "create_task(user_id, title, description?): Create a task" in short.start().system
     with pytest.raises(ValueError, match="choose compact or full"):
         Desk(DOMAIN, task(), BASES, {"prompt_style": "long"}, policy="P", metric="pass")
+
+
+def test_fault_empty_first_observation_there_is_something_to_read_at_once() -> None:
+    opening = Desk(DOMAIN, task(), BASES, {}, policy="P", metric="pass").start()
+    assert opening.system.strip() and opening.user.strip()
+
+
+def test_fault_exceptions_as_zero_a_program_that_breaks_is_no_zero(tmp_path: Path) -> None:
+    broken = (
+        "from trainer.worlds.tau2.desk import Desk\n"
+        "from trainer.worlds.tau2.office import Bases, Domain\n"
+        "from trainer.worlds.tau2.toolkit import read, toolkit\n\n\n"
+        "@read\ndef look(db) -> str:\n    'Look.'\n    return db.root['no such table']\n\n\n"
+        "def make(task, *, settings, seed):\n"
+        "    domain = Domain('broken', toolkit(look))\n"
+        "    return Desk(domain, task, Bases(), settings, policy='P', metric='pass')\n"
+    )
+    (tmp_path / "env.py").write_text(broken)
+    with LocalHost({"tau2_mock": tmp_path}) as host:
+        host.open("e", task(actions=[]), settings={}, seed=1)
+        host.call({"e": Start()}, deadline_s=5.0)
+        looked = Act(Action(Choice.TOOL, "", "look", {}))
+        (result,) = host.call({"e": looked}, deadline_s=5.0).values()
+        assert isinstance(result, Fault) and result.stop is StopReason.WORLD_ERROR
+        assert "no such table" in result.detail
+        (judged,) = host.call({"e": Judge()}, deadline_s=5.0).values()
+    assert judged == result
 
 
 def test_messages_from_before_are_shown_and_their_calls_are_made_again() -> None:
@@ -77,7 +108,7 @@ def test_left_too_early_is_failed() -> None:
     assert made.verdict().success == 0.0
 
 
-def test_fault_28_what_was_cut_is_judged_and_earns_nothing() -> None:
+def test_tau2_bench_82_what_was_cut_is_judged_and_earns_nothing() -> None:
     made = desk(task())
     complete(made)
     verdict = made.verdict()
@@ -85,7 +116,7 @@ def test_fault_28_what_was_cut_is_judged_and_earns_nothing() -> None:
     assert verdict.success == verdict.reward == 0.0
 
 
-def test_fault_50_an_agent_cannot_end_the_dialogue_with_profit() -> None:
+def test_strands_env_168_an_agent_cannot_end_the_dialogue_with_profit() -> None:
     made = desk(task())
     complete(made)
     result = made.act(Action(Choice.FINISH, ""))
@@ -105,7 +136,7 @@ def test_a_user_who_was_handed_over_leaves_with_the_words_that_follow() -> None:
     assert result.stop is StopReason.SOLVED and result.observation == ENDED
 
 
-def test_fault_56_a_refused_call_is_answered_counted_and_changes_nothing() -> None:
+def test_geode_2859_a_refused_call_is_answered_counted_and_changes_nothing() -> None:
     made = desk(task())
     result = call(made, "update_task_status", task_id="task_9", status="completed")
     assert result.observation == "Error: Task task_9 not found"
@@ -119,7 +150,7 @@ def test_a_refusal_that_quotes_half_a_character_still_travels() -> None:
     assert result.observation.encode()
 
 
-def test_fault_53_too_many_errors_have_a_name_of_their_own() -> None:
+def test_verifiers_1692_too_many_errors_have_a_name_of_their_own() -> None:
     made = desk(task(), max_tool_errors=3)
     results = [call(made, "update_task_status") for _ in range(3)]
     assert [result.stop for result in results] == [None, None, StopReason.FAILED]
@@ -127,7 +158,7 @@ def test_fault_53_too_many_errors_have_a_name_of_their_own() -> None:
     assert made.verdict().success == 0.0
 
 
-def test_fault_26_an_invented_tool_is_malformed_and_the_episode_goes_on() -> None:
+def test_tau2_bench_273_an_invented_tool_is_malformed_and_the_episode_goes_on() -> None:
     made = desk(task())
     result = call(made, "delete_task", task_id="task_1")
     assert result.events == ("malformed",) and "delete_task" in result.observation
@@ -164,7 +195,7 @@ def test_what_a_user_does_goes_with_what_the_user_tells() -> None:
     assert made.hear(GOODBYE).stop is StopReason.SOLVED
 
 
-def test_fault_54_words_and_a_goodbye_in_one_message_lose_neither() -> None:
+def test_tolokaforge_611_words_and_a_goodbye_in_one_message_lose_neither() -> None:
     made = desk(task())
     complete(made)
     result = made.hear(Reply("I mean task_1. Goodbye.", ("F1",), ends=True))

@@ -111,7 +111,7 @@ def test_the_gold_actions_that_tools_refuse_are_as_many_as_published(
     assert sum(not outcome.ok for log in logs for outcome in log) == NUM_REFUSED[name]
 
 
-def test_fault_33_each_item_becomes_its_own_replacement(test_data: Path) -> None:
+def test_tau2_bench_317_318_each_item_becomes_its_own_replacement(test_data: Path) -> None:
     """Where the published tools agree with themselves, ours agree with them: price and payment."""
     effects = published("retail", test_data)
     for task in tasks("retail", test_data):
@@ -138,7 +138,7 @@ def test_fault_33_each_item_becomes_its_own_replacement(test_data: Path) -> None
                 assert ours[pointer] == theirs[pointer]
 
 
-def test_fault_40_agent_data_is_not_the_users(test_data: Path) -> None:
+def test_fault_aliased_databases_agent_data_is_not_the_users(test_data: Path) -> None:
     (task,) = [task for task in tasks("mock", test_data) if task.id == ALIASED]
     start, gold = offices("mock", task)
     assert set(start.user.root) == {"notifications"}

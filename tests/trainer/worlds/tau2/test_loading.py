@@ -113,7 +113,7 @@ def test_tasks_that_a_split_names_and_the_file_lacks_are_counted(
     assert "has 1 of the 2 tasks of its split" in caplog.text
 
 
-def test_fault_35_a_misspelled_key_is_told_and_kept(
+def test_fault_dropped_keys_a_misspelled_key_is_told_and_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lay(tmp_path / "mock", {**RECORD, "tikcet": "Lost."})
@@ -189,6 +189,8 @@ def test_prose_about_you_becomes_facts_that_i_tell() -> None:
     ]
     assert "hurry" in told.facts[2].cues
     assert "You want your task done." in told.goal
+    shy = {**RECORD, "user_scenario": {**RECORD["user_scenario"], "persona": "Shy."}}
+    assert scenario(shy).goal.startswith("You are like this: Shy.")
 
 
 def test_a_scenario_may_be_one_text_or_none() -> None:

@@ -52,7 +52,9 @@ def test_there_are_twenty_tasks_to_train_on_and_others_to_evaluate(name: str) ->
 
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("player", ["idle", "closing"])
-def test_fault_384_doing_nothing_earns_nothing_on_any_task_of_ours(name: str, player: str) -> None:
+def test_tau2_bench_384_doing_nothing_earns_nothing_on_any_task_of_ours(
+    name: str, player: str
+) -> None:
     cast = env_suite.cast(name)
     for split in catalog.SPLITS:
         for task in catalog.tasks(name, split):
@@ -75,7 +77,7 @@ def test_no_tool_that_a_policy_names_is_missing(name: str) -> None:
     assert named <= set(tools)
 
 
-def test_fault_43_a_task_with_tools_of_the_users_can_be_won() -> None:
+def test_fault_unread_notice_a_task_with_tools_of_the_users_can_be_won() -> None:
     cast = env_suite.cast("tau2_mock")
     notices = [task for task in catalog.tasks("tau2_mock", "train") if "notice" in task.id]
     assert len(notices) >= 3
@@ -85,7 +87,7 @@ def test_fault_43_a_task_with_tools_of_the_users_can_be_won() -> None:
         assert episode.success == 1.0
 
 
-def test_fault_21_a_user_does_not_leave_while_a_step_is_announced() -> None:
+def test_tau2_bench_182_a_user_does_not_leave_while_a_step_is_announced() -> None:
     cast = env_suite.cast("tau2_retail")
     (task, *_) = catalog.tasks("tau2_retail", "train")
 

@@ -134,7 +134,7 @@ def test_not_every_order_is_cancelled(office: Office, order_id: str, reason: str
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-def test_fault_33_the_order_in_which_items_are_named_does_not_matter(
+def test_tau2_bench_317_318_the_order_in_which_items_are_named_does_not_matter(
     office: Office, backwards: bool
 ) -> None:
     step = -1 if backwards else 1

@@ -52,7 +52,7 @@ def test_reading_and_being_refused_change_nothing() -> None:
     assert judged({"actions": [COMPLETE]}, look, refused, DONE).reward == 1.0
 
 
-def test_fault_42_the_right_words_alone_earn_nothing() -> None:
+def test_tau_bench_16_the_right_words_alone_earn_nothing() -> None:
     criteria = {"actions": [COMPLETE], "communicate_info": ["completed"]}
     talked = judged(criteria, said=("It is completed.",))
     assert talked.met[Component.COMMUNICATE] and talked.reward == 0.0
@@ -66,7 +66,7 @@ def test_thousands_separators_do_not_matter() -> None:
     assert not is_said("1628", ["It is 1 628.", ""])
 
 
-def test_fault_31_a_call_that_leaves_an_argument_out_does_not_match() -> None:
+def test_fault_omitted_arguments_a_call_that_leaves_an_argument_out_does_not_match() -> None:
     described = {**CREATE.arguments, "description": "all of it"}
     criteria = {
         "actions": [{"name": "create_task", "arguments": described}],
@@ -93,7 +93,7 @@ def test_an_action_is_compared_on_the_arguments_named_or_on_its_name_alone() -> 
     assert judged(criteria([]), other).reward == 1.0
 
 
-def test_an_action_that_was_refused_was_not_taken() -> None:
+def test_tau2_bench_499_refused_gold_actions_are_counted_and_not_taken() -> None:
     action = {"name": "create_task", "arguments": {"user_id": "nobody", "title": "Dust"}}
     call = NamedCall(Side.AGENT, "create_task", action["arguments"])
     card = judged({"actions": [action], "reward_basis": ["ACTION"]}, call)
@@ -149,8 +149,7 @@ def test_a_record_without_actions_and_assertions_compares_no_state() -> None:
     assert judged({"actions": []}, CREATE).reward == 0.0
 
 
-def test_scoring_leaves_the_dialogue_as_it_was() -> None:
-    """Fault tau-bench 92: gold actions were once appended to the dialogue's own."""
+def test_tau_bench_92_scoring_leaves_the_dialogue_as_it_was() -> None:
     case = read_case(record(actions=[COMPLETE]))
     office = open_office(DOMAIN, case, BASES)
     for _ in range(2):
@@ -190,7 +189,7 @@ def test_a_change_that_is_not_there_is_a_fault_of_the_data() -> None:
         open_office(DOMAIN, case, BASES)
 
 
-def test_fault_35_keys_that_nothing_reads_are_told_at_every_level() -> None:
+def test_fault_dropped_keys_keys_that_nothing_reads_are_told_at_every_level() -> None:
     odd = {
         "id": "t",
         "evalution_criteria": {},

@@ -33,7 +33,9 @@ def test_a_difference_is_told_by_pointer_old_and_new() -> None:
     ("left", "right"),
     [(1, 1.0), (0.1 + 0.2, 0.3), ({"a": [2]}, {"a": [2.0]}), (94.55, 94.54999999999995)],
 )
-def test_fault_397_a_number_is_the_same_written_whole_or_rounded(left: Any, right: Any) -> None:
+def test_tau2_bench_397_a_number_is_the_same_written_whole_or_rounded(
+    left: Any, right: Any
+) -> None:
     assert same(left, right)
 
 
