@@ -23,6 +23,7 @@ MISUSE = 2
 
 COMMANDS: Mapping[str, str] = {
     "train": "Train a policy from a recipe, with its knobs live under runs/<id>/knobs/.",
+    "iterate": "Launch a run under a meta-agent, again only for a named fault; five at most.",
     "resume": "Go on with a run that was stopped or killed; nothing on file is lost.",
     "evaluate": (
         "Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."
@@ -31,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "compare": (
         "Compare runs: success over the last steps, with its interval where there are seeds."
     ),
+    "promote": "Bring a run's proven knobs and world edits back into the repository as a diff.",
     "demo": "Train a small policy from nothing while a script edits one of its knobs; minutes.",
     "study": "Train the demo's recipe over seeds and put start and end to the pinned evaluation.",
     "recipes": "List the built-in recipes.",

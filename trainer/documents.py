@@ -22,6 +22,7 @@ from trainer import recipe_file, world_table
 from trainer.errors import Unusable
 from trainer.probe import document as probe_page
 from trainer.recipe import RunConfig
+from trainer.worlds import catalog
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 GOLDEN = Path("tests/golden/run-v1")
@@ -36,9 +37,12 @@ class DocumentError(Unusable):
     """A page that cannot be made; the message says what to do."""
 
 
-def whole_files() -> dict[Path, bytes]:
-    """Return the files that are made from code alone, by their path in the checkout."""
-    made = {Path(f"knobs/{name}.yaml"): knobs.render_defaults(name) for name in knobs.FILES}
+def whole_files(checkout: Path = CHECKOUT) -> dict[Path, bytes]:
+    """Return the files that are made from code, by their path in the checkout.
+
+    The starting knobs keep the values that they have, since `eau promote` changes them.
+    """
+    made = {Path(f"knobs/{name}.yaml"): _starting_file(checkout, name) for name in knobs.FILES}
     made[Path("docs/knobs.md")] = knobs_page.markdown().encode()
     return made
 
@@ -58,11 +62,20 @@ def blocks(checkout: Path = CHECKOUT) -> dict[tuple[Path, str], str]:
     }
 
 
+def _starting_file(checkout: Path, name: str) -> bytes:
+    try:
+        content = (checkout / f"knobs/{name}.yaml").read_bytes()
+        values = knobs.parse(name, content, worlds=tuple(catalog.WORLDS)).values
+    except (OSError, knobs.Refused):
+        return knobs.render_defaults(name)
+    return knobs.render(name, knobs.Knobs({**knobs.defaults().values, name: values}))
+
+
 def stale(checkout: Path = CHECKOUT) -> list[Path]:
     """Return the documents that do not say what the code says."""
     found = {
         path
-        for path, content in whole_files().items()
+        for path, content in whole_files(checkout).items()
         if not (checkout / path).is_file() or (checkout / path).read_bytes() != content
     }
     for (path, name), text in blocks(checkout).items():
@@ -81,7 +94,7 @@ def rewrite(checkout: Path = CHECKOUT) -> list[Path]:
         DocumentError: if a page has no place for its block.
     """
     old = stale(checkout)
-    for path, content in whole_files().items():
+    for path, content in whole_files(checkout).items():
         if path in old:
             files.write_whole(checkout / path, content)
     for (path, name), text in blocks(checkout).items():

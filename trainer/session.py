@@ -63,15 +63,31 @@ def new_id(name: str) -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
 
 
-def start(planned: LaunchPlan, console: Console, *, adjust: Adjust | None = None) -> Ending:
-    """Create a run and train it to its end."""
+def start(
+    planned: LaunchPlan,
+    console: Console,
+    *,
+    adjust: Adjust | None = None,
+    parent: str | None = None,
+    fault: str | None = None,
+) -> Ending:
+    """Create a run and train it to its end.
+
+    Args:
+        planned: A run that can start.
+        console: Where it tells what happens.
+        adjust: A last word on the run before it trains.
+        parent: Id of the run that this one restarts; its experiment's budget counts.
+        fault: For which irreversible fault of it.
+    """
     assembly.quiet()
     config = planned.config
     policy = _pretrained(config)
-    paths = launch.create(planned, now=time.time())
+    paths = launch.create(planned, now=time.time(), parent=parent)
     log = RunLog(paths, now=time.time)
     with _only_trainer(paths), _failure_on_file(log):
-        log.event("run_started", 0, recipe=config.name)
+        restarted = {} if parent is None else {"restarts": parent, "fault": fault}
+        log.event("run_started", 0, recipe=config.name, **restarted)
         log.status(phase="warm_start", stage="demonstrations", total_steps=config.total_steps)
         policy = policy or _small_policy(planned, paths, console)
         with _live_run(paths, config, policy, log) as run:

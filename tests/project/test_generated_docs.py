@@ -72,3 +72,13 @@ def test_a_page_without_a_place_for_its_block_says_what_to_add(copy: Path) -> No
 
 def test_a_page_that_is_not_there_has_no_place(tmp_path: Path) -> None:
     assert not documents.replace_block(tmp_path / "nowhere.md", "lines", "x")
+
+
+def test_a_promoted_starting_value_is_no_stale_document(copy: Path) -> None:
+    path = copy / "knobs/user.yaml"
+    path.write_text(path.read_text("utf-8").replace("max_reveals: 2", "max_reveals: 3"), "utf-8")
+    assert documents.stale(copy) == []
+    path.write_text(path.read_text("utf-8").replace("# ", "#  ", 1), "utf-8")
+    assert documents.stale(copy) == [Path("knobs/user.yaml")]
+    documents.rewrite(copy)
+    assert "max_reveals: 3" in path.read_text("utf-8")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from gate.contract.restarts import Fault
 from trainer import recipe_file
 from trainer.commands.ending import leave
 from trainer.commands.options import Sets
@@ -22,8 +23,16 @@ def command(
     knobs: Annotated[
         Path, typer.Option(help="Folder of the starting knob files.")
     ] = STARTING_KNOBS,
+    parent: Annotated[
+        str | None, typer.Option(help="The run that this one restarts; five launches are all.")
+    ] = None,
+    fault: Annotated[
+        Fault | None, typer.Option(help="Why: what no change of that run could undo.")
+    ] = None,
 ) -> None:
     """Train a policy from a recipe, with its knobs live under runs/<id>/knobs/."""
+    if (parent is None) != (fault is None):
+        raise typer.BadParameter("--parent and --fault belong together: a restart names its fault")
     config = recipe_file.load(recipe, sets or [])
     from trainer import launch, session
 
@@ -33,5 +42,5 @@ def command(
     )
     told = f"run {planned.root}: edit {planned.root}/knobs/*.yaml at any time"
     console.print(told, markup=False, highlight=False, soft_wrap=True)
-    ending = session.start(planned, console)
+    ending = session.start(planned, console, parent=parent, fault=fault)
     leave(ending, console, planned.root)
