@@ -18,7 +18,12 @@ from skill.supervisor import belongings, enclosure
 from skill.supervisor.enclosure import Kind, Plan
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-EXAMPLE = "  python -m skill enter latest -- claude\n  python -m skill enter latest -- codex"
+EXAMPLE = (
+    "  python -m skill enter latest -- claude\n"
+    "  python -m skill enter latest -- codex --sandbox danger-full-access\n\n"
+    "Codex is told to make no sandbox of its own, since none can be made inside the fence; `codex "
+    "exec` also\nneeds --skip-git-repo-check, since the history is hidden."
+)
 STATE = (".claude", ".codex", ".cache", ".config")
 """Folders of a home that a client keeps its own state in."""
 

@@ -77,7 +77,7 @@ def codex_by_hand() -> str:
     """Return the text of `.codex/config.toml`: the newest run is the one that may be steered."""
     opening = (
         "# The fence of a meta-agent, held by the kernel. Codex reads it in a trusted project:\n"
-        "# answer its question, or start it by `.venv/bin/python -m skill enter latest -- codex`.\n"
+        "# answer its question. Inside `python -m skill enter` it makes no sandbox of its own.\n"
         'default_permissions = "eau"\n\n'
     )
     return opening + codex("eau", ["experience", *(f"runs/latest/{name}" for name in _OWN)])

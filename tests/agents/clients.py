@@ -95,6 +95,7 @@ def ask(
     model: ScriptedModel,
     model_name: str | None = None,
     freely: bool = False,
+    inside: Sequence[str] = (),
 ) -> keeper.Outcome:
     """Have a client work on one prompt to its end.
 
@@ -106,10 +107,12 @@ def ask(
         model: What it talks to.
         model_name: Another model than the client's usual one.
         freely: Whether it may do whatever it allows at all.
+        inside: The words of a program that becomes the client.
     """
     env = environment(client, home, model, model_name=model_name)
     words = client.freely if freely else client.words
-    command = [str(home / "bin" / client.name), *words(prompt, model_name or client.model_name)]
+    asked = words(prompt, model_name or client.model_name)
+    command = [*inside, str(home / "bin" / client.name), *asked]
     return keeper.run(command, cwd=cwd, env=env, timeout_s=TIMEOUT_S)
 
 
@@ -181,7 +184,8 @@ def _words_of_codex(prompt: str, _: str) -> Sequence[str]:
 
 
 def _freely_codex(prompt: str, _: str) -> Sequence[str]:
-    return ("exec", "--json", "--sandbox", "danger-full-access", prompt)
+    free = ("--sandbox", "danger-full-access", "--skip-git-repo-check")
+    return ("exec", "--json", *free, prompt)
 
 
 CLAUDE = Client(
