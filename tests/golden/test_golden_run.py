@@ -96,11 +96,14 @@ def test_its_episodes_can_be_shown() -> None:
 def test_every_event_that_the_code_writes_is_declared() -> None:
     written: set[str] = set()
     for source in tree.sources("trainer"):
+        # Other modules have another noun of that name.
+        tells = "trainer.telling" in source.text or source.path.name == "telling.py"
+        told = {"Told": 0} if tells else {}
         for node in ast.walk(source.tree):
             if not isinstance(node, ast.Call):
                 continue
             name = ast.unparse(node.func)
-            position = {"event": 1, "log.event": 0, "run.log.event": 0, "Told": 0}.get(name)
+            position = {"event": 1, "log.event": 0, "run.log.event": 0, **told}.get(name)
             if position is not None and len(node.args) > position:
                 kind = node.args[position]
                 if isinstance(kind, ast.Constant):
