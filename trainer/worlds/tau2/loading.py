@@ -107,7 +107,7 @@ def _task(
     world: str, record: Mapping[str, Any], data: Mapping[str, Any], provenance: str, tell: Tell
 ) -> Task:
     read_case(record)
-    own = "opening" in record
+    own = "opening" in record and "facts" in record
     told = _own_scenario(record) if own else tell(record)
     schema = {key: value for key, value in record.items() if key not in _OWN_KEYS}
     return Task(
@@ -137,15 +137,18 @@ def _real_records(path: Path, split: str) -> list[Mapping[str, Any]]:
         raise SourceError(f"{path}: must be a list of tasks, or a map with one as `tasks`")
     splits_file = path.with_name("split_tasks.json")
     splits = sources.read_json(splits_file) if splits_file.exists() else {}
-    wanted = splits.get(_SPLITS[split])
-    named = set(map(str, wanted or ()))
-    chosen = [one for one in listed if str(one.get("id")) in named]
-    if wanted is None or not chosen:
+    named = {name: set(map(str, splits.get(key) or ())) for name, key in _SPLITS.items()}
+    chosen = {
+        name: [one for one in listed if str(one.get("id")) in ids] for name, ids in named.items()
+    }
+    # Only where the file knows none of them: what it trains on must not be held out as well.
+    if not any(chosen.values()):
         _log.warning("%s: no task of a split %r; ids are split by their digest", path, split)
         return [one for one in listed if _is_held_out(one) == (split == "evaluation")]
-    if len(chosen) < len(wanted):
-        _log.warning("%s: has %d of the %d tasks of its split", path, len(chosen), len(wanted))
-    return chosen
+    if len(chosen[split]) < len(named[split]):
+        numbers = (len(chosen[split]), len(named[split]))
+        _log.warning("%s: has %d of the %d tasks of its split", path, *numbers)
+    return chosen[split]
 
 
 def _is_held_out(record: Mapping[str, Any]) -> bool:

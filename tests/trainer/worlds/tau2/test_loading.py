@@ -92,6 +92,12 @@ def test_splits_are_those_of_the_file(tmp_path: Path) -> None:
     assert [task.id for task in split["evaluation"]] == ["b"]
 
 
+def test_a_split_without_tasks_is_empty_and_takes_none_of_the_others(tmp_path: Path) -> None:
+    lay(tmp_path / "mock", splits={"train": ["one"], "test": []})
+    assert [task.id for task in catalog.tasks("tau2_mock", "train", tmp_path)] == ["one"]
+    assert catalog.tasks("tau2_mock", "evaluation", tmp_path) == ()
+
+
 def test_without_a_file_a_digest_splits_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
