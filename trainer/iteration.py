@@ -23,6 +23,7 @@ from gate.contract.restarts import RestartRequest
 from trainer import proven
 
 POLL_S = 1.0
+OVER = frozenset({"finished", "stopped", "failed"})
 STOP_S = 120.0
 """How long a run may take to stop cleanly once a restart is granted, in seconds."""
 NAIVE: Mapping[str, str] = {"naive": "knobs.user.user_strategy_mix=0.0"}
@@ -97,7 +98,7 @@ class Experiment:
         child = subprocess.Popen(words, stdin=subprocess.DEVNULL)
         try:
             while child.poll() is None:
-                if decide(paths, launches=self.plan.launches).granted:
+                if not _over(paths) and decide(paths, launches=self.plan.launches).granted:
                     self.say(f"{run_id} is stopped: a restart of it is granted")
                     child.send_signal(signal.SIGINT)
                     return child.wait(STOP_S)
@@ -135,6 +136,15 @@ def decide(paths: RunPaths, *, launches: int) -> Decision:
         told = f"{request.fault} is asked a restart for, but this was launch {attempt} of {most}"
         return Decision(False, told, request)
     return Decision(True, f"{request.fault}: {' '.join(request.because.split())[:300]}", request)
+
+
+def _over(paths: RunPaths) -> bool:
+    """Return whether a run has ended by itself, though its process may be at its last work."""
+    try:
+        phase = json.loads(paths.status.read_bytes()).get("phase")
+    except (OSError, ValueError, AttributeError):
+        return False
+    return phase in OVER
 
 
 def _proven(paths: RunPaths, say: Callable[[str], None]) -> list[str]:
