@@ -20,7 +20,7 @@ export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo study test test-agents kill coverage check format bench docs clean
+.PHONY: help install demo study grid test test-agents kill coverage check format bench docs clean
 
 help: ## Show the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -43,6 +43,9 @@ demo: $(INSTALLED) ## Train a small agent, change a knob while it runs (five min
 
 study: $(INSTALLED) ## Repeat the demo over three seeds, with pinned evaluation
 	$(PY) -m trainer study --publish docs/results.md --publish README.md
+
+grid: $(INSTALLED) ## Methods alone and with EAU, 5 seeds; hours, goes on where it stopped
+	$(PY) -m trainer grid --jobs 2 --publish docs/results.md
 
 test: $(INSTALLED) ## Run the tests (no GPU, no network)
 	$(PY) -m pytest

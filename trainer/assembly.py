@@ -76,6 +76,8 @@ def new_policy(config: RunConfig, dialogues: list[Demonstration], report: Report
         dialogues: Demonstrations; a small model learns its vocabulary and its start from them.
         report: Told about the warm start.
     """
+    if config.policy.kind == "checkpoint":
+        return policy_of(Path(config.policy.path or ""))
     if config.policy.kind != "small":
         return build.load(_directory(config.policy), torch.float32)
     size = asdict(config.policy.size)
@@ -124,6 +126,19 @@ def _warm_start(
 def saved_policy(checkpoint: Path) -> Policy:
     """Return the policy of a checkpoint; its weights come with the learner."""
     return skeleton.load(checkpoint / POLICY_PART)
+
+
+def policy_of(checkpoint: Path) -> Policy:
+    """Return the policy of another run's checkpoint, as a run that begins with it needs it.
+
+    Raises:
+        OSError: if a part of the checkpoint is missing.
+        ValueError: if its weights do not fit.
+    """
+    policy = saved_policy(checkpoint)
+    path = checkpoint / LEARNER_PART / "actor.safetensors"
+    put_back(policy.model, read_tensors(path), origin=str(path))
+    return policy
 
 
 def make_learner(

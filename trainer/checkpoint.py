@@ -46,6 +46,8 @@ class Snapshot:
     what the difficulty rule looks at."""
     faults_in_a_row: int = 0
     """Quarantined episodes up to the newest one, without a break."""
+    action_tokens: int = 0
+    """Tokens that the policy has written so far."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the snapshot as JSON values; `snapshot_from_json` is its inverse."""
@@ -55,6 +57,7 @@ class Snapshot:
             "cursor": dict(self.cursor.drawn),
             "anchor_success": list(self.anchor_success),
             "faults_in_a_row": self.faults_in_a_row,
+            "action_tokens": self.action_tokens,
         }
 
 
@@ -83,6 +86,7 @@ def snapshot_from_json(values: Mapping[str, Any]) -> Snapshot:
             None if value is None else float(value) for value in values.get("anchor_success", ())
         ),
         faults_in_a_row=int(values.get("faults_in_a_row", 0)),
+        action_tokens=int(values.get("action_tokens", 0)),
     )
 
 

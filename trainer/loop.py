@@ -86,6 +86,17 @@ class Run:
         live = self.live.current.get("agent.total_steps")
         return self.config.total_steps if live is None else int(live)
 
+    @property
+    def has_spent_its_tokens(self) -> bool:
+        """Whether the policy has written as many tokens as the recipe grants."""
+        most = self.config.max_action_tokens
+        return most is not None and self.snapshot.action_tokens >= most
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further step is to be trained."""
+        return self.snapshot.step >= self.total_steps or self.has_spent_its_tokens
+
 
 def train(run: Run) -> Ending:
     """Train until the last step; every way out leaves a checkpoint or the last good one."""
@@ -98,7 +109,7 @@ def train(run: Run) -> Ending:
             save(run)
             reason = telling.too_many_faults(run.snapshot.faults_in_a_row, limit)
             return close(run, Ending.FAILED, reason)
-        if run.snapshot.step >= run.total_steps:
+        if run.is_over:
             break
         try:
             run.snapshot = train_step(run, status)
@@ -110,7 +121,7 @@ def train(run: Run) -> Ending:
         if run.snapshot.step % run.config.checkpoint.every == 0:
             save(run)
     save(run)
-    shortened = run.snapshot.step < run.config.total_steps
+    shortened = run.snapshot.step < run.config.total_steps and not run.has_spent_its_tokens
     return close(run, Ending.STOPPED if shortened else Ending.FINISHED)
 
 
@@ -141,7 +152,8 @@ def train_step(run: Run, status: KnobStatus) -> Snapshot:
     write(run, record, rollout, assignments, status)
     anchors = (*before.anchor_success, record.anchor_success)[-HISTORY_STEPS:]
     faults = count_faults(before.faults_in_a_row, rollout.episodes)
-    return Snapshot(step, status.revision, cursor, anchors, faults)
+    tokens = before.action_tokens + record.action_tokens
+    return Snapshot(step, status.revision, cursor, anchors, faults, tokens)
 
 
 def reconcile(run: Run, step: int) -> KnobStatus:

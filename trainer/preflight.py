@@ -54,6 +54,13 @@ def _policy(policy: PolicyConfig, context_tokens: int) -> Iterator[str]:
         folder = Path(policy.path or "")
         if not (folder / "config.json").is_file():
             yield f"policy.path: no model at {folder}; name a folder that holds config.json"
+    if policy.kind == "checkpoint":
+        folder = Path(policy.path or "")
+        if not (folder / "policy").is_dir() or not (folder / "learner").is_dir():
+            yield (
+                f"policy.path: no checkpoint at {folder}; name a folder such as "
+                "runs/ID/checkpoints/step-000010"
+            )
     if policy.kind == "small":
         yield from _size(policy.size, context_tokens)
 

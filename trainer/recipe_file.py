@@ -74,8 +74,10 @@ def from_values(values: Mapping[str, Any], *, where: str = "recipe") -> RunConfi
             f"{where}: rollout.dialogues_per_step {config.rollout.dialogues_per_step} is not a "
             f"multiple of group_size {config.rollout.group_size}; change one of them"
         )
-    if config.policy.kind == "path" and not config.policy.path:
-        raise RecipeError(f"{where}: policy.kind is path; set policy.path to a model directory")
+    if config.policy.kind in ("path", "checkpoint") and not config.policy.path:
+        raise RecipeError(
+            f"{where}: policy.kind is {config.policy.kind}; set policy.path to its directory"
+        )
     return config
 
 

@@ -14,6 +14,7 @@ from gate.contract.files import DiskFull
 from tests import live_run, tiny_run
 from tests.trainer.scripted_run import AnyHost, CountingLearner, make
 from trainer import loop
+from trainer.checkpoint import snapshot_from_json
 from trainer.loop import Ending, Run
 from trainer.runlog import RunLog
 
@@ -219,3 +220,17 @@ def test_with_stop_in_force_a_full_disk_is_an_error_at_once(run: Run) -> None:
     loop.reconcile(run, 1)
     with pytest.raises(DiskFull):
         loop.with_room(run, full_for(1))
+
+
+def test_a_run_ends_when_the_policy_has_written_its_tokens(run: Run) -> None:
+    run.config = replace(run.config, max_action_tokens=1)
+    assert loop.train(run) is Ending.FINISHED
+    (record,) = tiny_run.told_steps(run.paths)
+    assert run.snapshot.action_tokens == record["action_tokens"] >= 1
+
+
+def test_a_resumed_run_knows_how_many_tokens_were_written(run: Run) -> None:
+    loop.train(run)
+    assert snapshot_from_json(run.snapshot.to_json()) == run.snapshot
+    told = tiny_run.told_steps(run.paths)
+    assert run.snapshot.action_tokens == sum(record["action_tokens"] for record in told)

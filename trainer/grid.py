@@ -1,0 +1,255 @@
+"""The grid: every method alone and with EAU on top, in a clean world and in one with a fault.
+
+A cell is one run of one seed. All cells of a seed begin with the same policy and may write the
+same number of tokens; a cell that was finished before is not run again. What the cells amount to
+is `trainer.grid_table`'s; how a run is trained is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from gate.contract import files
+from gate.contract.paths import RunPaths
+from trainer import evaluation, session
+
+METHODS: Mapping[str, str] = {
+    "ppo": "demo",
+    "grpo": "grpo",
+    "faca": "faca",
+    "userrl": "userrl",
+    "infopo": "infopo",
+}
+"""The recipe of each method."""
+
+USERS: Mapping[str, float] = {"noisy": 0.0, "mix25": 0.25, "mix50": 0.5, "mix75": 0.75}
+"""Epsilon of the ablation of users; 1.0, the symbolic user alone, is what the methods have."""
+
+CONDITIONS = ("clean", "planted")
+SUPPORTS = ("alone", "eau", "naive")
+"""Who co-evolves the run: nobody, the operator, or the stripped baseline that only launches."""
+
+TRIALS = 2
+BUDGET_TOKENS = 75_000
+"""Tokens that the policy may write in a cell: about 40 steps."""
+MOST_STEPS = 120
+FAULT_AT = 20
+"""The step of the planted fault: anchors are known from twenty steps before it."""
+
+_COMMON = (
+    f"total_steps={MOST_STEPS}",
+    f"max_action_tokens={BUDGET_TOKENS}",
+    "rollout.group_size=4",
+    "rollout.anchor_share=0.125",
+    "checkpoint.every=1000",
+    "checkpoint.keep=2",
+    "knobs.environment.max_steps=12",
+)
+_PLANTED = (
+    f"plant.short_turns.step={FAULT_AT}",
+    "plant.short_turns.knobs={environment.max_steps: 9}",
+    "plant.short_turns.reason=the turn limit leaves no turn to ask",
+)
+_SUPPORTED: Mapping[str, tuple[str, ...]] = {
+    "alone": (),
+    "eau": (
+        "meta_agent.agent=operator",
+        "meta_agent.every=4",
+        "meta_agent.own_experience=true",
+    ),
+    # The baseline of the papers: no symbolic user, and not a word while the run is live.
+    "naive": ("knobs.user.user_strategy_mix=0.0",),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of the grid."""
+
+    method: str
+    user: str
+    condition: str
+    support: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Name of its run."""
+        parts = (self.method, self.user, self.condition, self.support, f"s{self.seed}")
+        return "-".join(("grid", *parts))
+
+    def overrides(self, start: Path) -> list[str]:
+        """Return what differs from the method's recipe.
+
+        Args:
+            start: The checkpoint that every cell of the seed begins with.
+        """
+        found = [*_COMMON, f"seed={self.seed}", "policy.kind=checkpoint", f"policy.path={start}"]
+        found += _PLANTED if self.condition == "planted" else ()
+        found += _SUPPORTED[self.support]
+        if self.user in USERS:
+            found.append(f"knobs.user.user_strategy_mix={USERS[self.user]}")
+        return found
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one cell reached."""
+
+    cell: Cell
+    start: float
+    """Success of the pinned evaluation before the first step."""
+    end: float
+    """The same after the last one."""
+    steps: int
+    action_tokens: int
+    minutes: float
+    """Time of training steps."""
+    curve: tuple[float, ...]
+    interventions: int
+    """Proposals that came into force."""
+    taken_back: int
+    """Changes that a verdict took back."""
+    verdicts: tuple[str, ...]
+    meta_agent_s: float
+    """Time of the meta-agent's ticks."""
+    meta_agent_usd: float
+    """What they cost."""
+
+
+def cells(seeds: Sequence[int]) -> Iterator[Cell]:
+    """Yield every cell, whole seeds first, so that a grid cut short still has pairs."""
+    for seed in seeds:
+        for condition in CONDITIONS:
+            for method in METHODS:
+                for support in SUPPORTS:
+                    yield Cell(method, "symbolic", condition, support, seed)
+        for user in USERS:
+            for support in ("alone", "eau"):
+                yield Cell("ppo", user, "clean", support, seed)
+
+
+def run(
+    console: Console,
+    *,
+    runs: Path,
+    seeds: Sequence[int],
+    pattern: str = "*",
+    jobs: int = 1,
+) -> list[Result]:
+    """Run the cells that have no result yet, and return all results there are.
+
+    Args:
+        console: Where progress is told.
+        runs: Folder of the runs.
+        seeds: Seeds of the cells.
+        pattern: Shell pattern of the names of the cells to run.
+        jobs: Cells that run at once, each on a core of its own.
+    """
+    wanted = [cell for cell in cells(seeds) if fnmatch(cell.name, pattern)]
+    missing = [cell for cell in wanted if stored(cell) is None]
+    for seed in sorted({cell.seed for cell in missing}):
+        _start_of(seed, runs, console)
+    for first in range(0, len(missing), jobs):
+        batch = missing[first : first + jobs]
+        console.print(
+            f"{first + len(batch)} of {len(missing)}: " + ", ".join(c.name for c in batch)
+        )
+        started = [(cell, _begin(cell, runs)) for cell in batch]
+        for cell, process in started:
+            if process.wait() != 0:
+                log = runs / f"{cell.name}.log"
+                console.print(f"{cell.name} failed; its cell stays empty, see {log}")
+                continue
+            _store(_measured(cell, RunPaths(runs / cell.name)))
+    found = (stored(cell) for cell in cells(seeds))
+    return [result for result in found if result is not None]
+
+
+def stored(cell: Cell) -> Result | None:
+    """Return the result of a cell that was run before; None if it was not."""
+    path = _place(cell)
+    if not path.is_file():
+        return None
+    values: dict[str, Any] = json.loads(path.read_bytes())
+    values["cell"] = Cell(**values["cell"])
+    return Result(**{**values, **{key: tuple(values[key]) for key in ("curve", "verdicts")}})
+
+
+def _place(cell: Cell) -> Path:
+    return evaluation.root() / "grid" / f"{cell.name}.json"
+
+
+def _store(result: Result) -> None:
+    path = _place(result.cell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_whole(path, files.encode_line(asdict(result)) + b"\n")
+
+
+def _start_of(seed: int, runs: Path, console: Console) -> None:
+    """Make the policy that every cell of a seed begins with, unless it is there."""
+    if not (_start(seed, runs) / "learner").is_dir():
+        console.print(f"making the policy that seed {seed} begins with")
+        sets = [f"seed={seed}", "total_steps=0"]
+        _train("demo", _start(seed, runs).parents[1].name, runs, sets).wait()
+
+
+def _start(seed: int, runs: Path) -> Path:
+    return (runs / f"grid-start-s{seed}" / "checkpoints" / "step-000000").resolve()
+
+
+def _begin(cell: Cell, runs: Path) -> subprocess.Popen[bytes]:
+    """Train a cell in a process of its own, or go on with one that was cut short."""
+    if (runs / cell.name / "run.yaml").is_file():
+        return _process(["resume", os.fspath(runs / cell.name)], runs / f"{cell.name}.log")
+    return _train(METHODS[cell.method], cell.name, runs, cell.overrides(_start(cell.seed, runs)))
+
+
+def _train(recipe: str, name: str, runs: Path, sets: Sequence[str]) -> subprocess.Popen[bytes]:
+    arguments = ["train", recipe, "--run-id", name, "--runs", os.fspath(runs)]
+    arguments += [part for one in sets for part in ("--set", one)]
+    return _process(arguments, runs / f"{name}.log")
+
+
+def _process(arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", "trainer", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def _measured(cell: Cell, paths: RunPaths) -> Result:
+    records = files.read_lines(paths.steps).records
+    start, _ = session.evaluate(paths, checkpoint_step=0, trials=TRIALS)
+    end, _ = session.evaluate(paths, trials=TRIALS)
+    entries = files.read_lines(paths.ledger).records
+    ticks = [json.loads(path.read_bytes()) for path in paths.supervisor.glob("*/tick.json")]
+    outcomes = [entry for entry in entries if entry["kind"] == "outcome"]
+    return Result(
+        cell=cell,
+        start=start.success or 0.0,
+        end=end.success or 0.0,
+        steps=len(records),
+        action_tokens=sum(int(record["action_tokens"]) for record in records),
+        minutes=round(sum(float(record["step_s"]) for record in records) / 60, 2),
+        curve=tuple(float(record["success"] or 0.0) for record in records),
+        interventions=sum(entry.get("origin") == "proposal" for entry in entries),
+        taken_back=sum(entry.get("rolled_back_by") is not None for entry in outcomes),
+        verdicts=tuple(str(entry["verdict"]) for entry in outcomes),
+        meta_agent_s=round(sum(float(tick.get("seconds") or 0.0) for tick in ticks), 1),
+        meta_agent_usd=sum(float(tick.get("cost_usd") or 0.0) for tick in ticks),
+    )

@@ -1,0 +1,173 @@
+"""What a grid amounts to: means over seeds with intervals, and what could have been seen at all.
+
+Seeds are paired: a difference between two supports is taken seed by seed. Pure values in, text
+out; how cells are run is not known here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+
+from gate.contract import files
+from trainer import documents
+from trainer.compare import DETECTABLE
+from trainer.figure import curves_svg
+from trainer.grid import BUDGET_TOKENS, CONDITIONS, METHODS, SUPPORTS, TRIALS, USERS, Result
+from trainer.student import quantile
+
+BLOCK = "grid"
+FIGURE = Path("figures") / "grid.svg"
+"""Place of the mean learning curves, beside the document."""
+
+NAMES = {
+    "ppo": "PPO",
+    "grpo": "GRPO",
+    "faca": "Faca",
+    "userrl": "UserRL",
+    "infopo": "InfoPO",
+    "symbolic": "symbolic alone (epsilon 1)",
+    "noisy": "noisy alone (epsilon 0)",
+    "mix25": "mix, epsilon .25",
+    "mix50": "mix, epsilon .5",
+    "mix75": "mix, epsilon .75",
+}
+
+
+def markdown(results: Sequence[Result]) -> str:
+    """Return the tables of a grid and what they do not show."""
+    if not results:
+        return "No cell of the grid has been run yet.\n"
+    seeds = sorted({one.cell.seed for one in results})
+    parts = [
+        f"{len(results)} cells, seeds {', '.join(map(str, seeds))}, each {BUDGET_TOKENS:,} tokens "
+        f"of the policy, pinned evaluation of {TRIALS} episodes a task. Mean over seeds with the "
+        "95% interval of Student's t; EAU less alone is paired by seed, and beside it stands the "
+        "smallest difference that four tests in five would have found.\n",
+        *(methods(results, condition) for condition in CONDITIONS),
+        users(results),
+        cost(results),
+    ]
+    return "\n".join(parts)
+
+
+def methods(results: Sequence[Result], condition: str) -> str:
+    """Return the table of one condition: methods by who co-evolves the run."""
+    told = "a clean world" if condition == "clean" else "a fault planted at step 20"
+    lines = [
+        f"Methods in {told}:\n",
+        "| method | alone | naive | EAU | EAU less alone | could be seen | verdicts |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for method in METHODS:
+        mine = _pick(results, method=method, user="symbolic", condition=condition)
+        if not mine:
+            continue
+        alone, eau, naive = (_pick(mine, support=name) for name in ("alone", "eau", "naive"))
+        verdicts = ", ".join(sorted(word for one in eau for word in one.verdicts)) or "none"
+        lines.append(
+            f"| {NAMES[method]} | {_mean(alone)} | {_mean(naive)} | {_mean(eau)} | "
+            f"{_difference(alone, eau)} | {_smallest(alone, eau)} | {verdicts} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def users(results: Sequence[Result]) -> str:
+    """Return the ablation of users: PPO with knobs fixed, and with knobs evolved."""
+    lines = [
+        "Who plays the user in training (PPO, a clean world; evaluated with the symbolic user):\n",
+        "| user | knobs fixed | knobs evolved | difference | could be seen |",
+        "|---|---|---|---|---|",
+    ]
+    for user in ("symbolic", *USERS):
+        mine = _pick(results, method="ppo", user=user, condition="clean")
+        alone, eau = (_pick(mine, support=name) for name in ("alone", "eau"))
+        if mine:
+            lines.append(
+                f"| {NAMES[user]} | {_mean(alone)} | {_mean(eau)} | {_difference(alone, eau)} | "
+                f"{_smallest(alone, eau)} |"
+            )
+    return "\n".join([*lines, ""])
+
+
+def cost(results: Sequence[Result]) -> str:
+    """Return what the co-evolution cost, in a sentence."""
+    mine = _pick(results, support="eau")
+    if not mine:
+        return ""
+    share = fmean(one.meta_agent_s / max(60 * one.minutes, 1e-9) for one in mine)
+    return (
+        f"The operator's ticks took {fmean(one.meta_agent_s for one in mine):.0f} s of a run, "
+        f"{share:.0%} of the time of its training steps, in a process of their own, and "
+        f"{sum(one.meta_agent_usd for one in mine):.2f} USD: it is a set of rules and asks no "
+        f"model. It brought {sum(one.interventions for one in mine)} changes into force in "
+        f"{len(mine)} runs; {sum(one.taken_back for one in mine)} changes were taken back.\n"
+    )
+
+
+def curves(results: Sequence[Result]) -> dict[str, list[float]]:
+    """Return the mean learning curve over methods and seeds, by condition and support."""
+    found: dict[str, list[float]] = {}
+    for condition in CONDITIONS:
+        for support in SUPPORTS[:2]:
+            mine = _pick(results, user="symbolic", condition=condition, support=support)
+            shortest = min((len(one.curve) for one in mine), default=0)
+            if shortest:
+                found[f"{condition}, {support}"] = [
+                    fmean(one.curve[step] for one in mine) for step in range(shortest)
+                ]
+    return found
+
+
+def _pick(results: Sequence[Result], **wanted: str) -> list[Result]:
+    return [
+        one
+        for one in results
+        if all(getattr(one.cell, name) == value for name, value in wanted.items())
+    ]
+
+
+def _mean(results: Sequence[Result]) -> str:
+    return _with_interval([one.end for one in results], lambda value: f"{value:.2f}")
+
+
+def _difference(alone: Sequence[Result], eau: Sequence[Result]) -> str:
+    return _with_interval(_pairs(alone, eau), lambda value: f"{value:+.2f}")
+
+
+def _with_interval(values: Sequence[float], form: Callable[[float], str]) -> str:
+    if not values:
+        return "-"
+    mean = fmean(values)
+    if len(values) < 2:
+        return f"{form(mean)} (1 seed)"
+    half = quantile(0.975, freedom=len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return f"{form(mean)} ({form(mean - half)} to {form(mean + half)})"
+
+
+def _smallest(alone: Sequence[Result], eau: Sequence[Result]) -> str:
+    pairs = _pairs(alone, eau)
+    if len(pairs) < 2:
+        return "-"
+    return f"{DETECTABLE * stdev(pairs) / math.sqrt(len(pairs)):.2f}"
+
+
+def _pairs(alone: Sequence[Result], eau: Sequence[Result]) -> list[float]:
+    before = {one.cell.seed: one.end for one in alone}
+    return [one.end - before[one.cell.seed] for one in eau if one.cell.seed in before]
+
+
+def publish(results: Sequence[Result], page: Path) -> None:
+    """Write the tables into a document, and the figure beside it.
+
+    Raises:
+        DocumentError: if the document has no place for the grid's block.
+    """
+    if not documents.replace_block(page, BLOCK, markdown(results)):
+        raise documents.DocumentError(f"{page} has no block named {BLOCK}; add its markers")
+    target = page.parent / FIGURE
+    target.parent.mkdir(exist_ok=True)
+    title = "Training success by step, mean over methods and seeds"
+    files.write_whole(target, curves_svg(curves(results), title=title).encode())
