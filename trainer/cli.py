@@ -33,8 +33,10 @@ COMMANDS: Mapping[str, str] = {
         "Compare runs: success over the last steps, with its interval where there are seeds."
     ),
     "promote": "Bring a run's proven knobs and world edits back into the repository as a diff.",
+    "twins": "Try a proposal on two runs from one checkpoint, and tell the verdict on the ledger.",
     "demo": "Train a small policy from nothing while a script edits one of its knobs; minutes.",
     "study": "Train the demo's recipe over seeds and put start and end to the pinned evaluation.",
+    "grid": "Run the cells of the study of methods that have no result yet; tell what they show.",
     "recipes": "List the built-in recipes.",
     "worlds": "List the worlds, and what their oracle and their idle player score.",
     "docs": "Write the generated documents anew, or tell which do not say what the code says.",

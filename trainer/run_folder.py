@@ -37,7 +37,7 @@ def read_launch(paths: RunPaths) -> RunConfig:
         LaunchError: if the launch record is missing or damaged.
     """
     try:
-        record = _read_record(paths)
+        record = read_record(paths)
         return recipe_file.from_values(record["config"], where=str(paths.launch))
     except (TypeError, KeyError) as error:
         raise LaunchError(f"{paths.launch} is damaged: {error!r}; restore it") from error
@@ -49,7 +49,7 @@ def check_world(paths: RunPaths) -> None:
     Raises:
         LaunchError: if a file of it was changed, added or removed since.
     """
-    for name, launched in _read_record(paths).get("protected", {}).items():
+    for name, launched in read_record(paths).get("protected", {}).items():
         # The other entries are folders of the checkout, which the gate compares.
         if name.startswith(WORLD) and folder_digest(paths.root / name) != launched:
             raise LaunchError(
@@ -73,7 +73,12 @@ def find_run(name: str | Path, runs: Path = RUNS) -> RunPaths:
     raise LaunchError(f"no run {str(name)!r}; known: {', '.join(known[-5:]) or '(none yet)'}")
 
 
-def _read_record(paths: RunPaths) -> dict[str, Any]:
+def read_record(paths: RunPaths) -> dict[str, Any]:
+    """Return the launch record as it was written.
+
+    Raises:
+        LaunchError: if it is missing or damaged.
+    """
     try:
         record = YAML(typ="safe", pure=True).load(paths.launch.read_bytes())
     except FileNotFoundError as error:

@@ -71,7 +71,7 @@ def declare(number: int, revision: int, change: Change, found: Setting) -> Exper
         baseline=min(len(found.undisturbed), BASELINE_STEPS),
         lag=change.lag,
         effect=_effect(told),
-        ease=_ease(change).value,
+        ease=ease(change).value,
         knobs=tuple(one.path for one in change.changes),
         if_inconclusive=told.get("if_inconclusive", "keep"),
         **_proximal(change, told),
@@ -250,7 +250,8 @@ def _effect(told: Mapping[str, Any]) -> float:
     return float(expected["size"]) if named else USUAL_EFFECT
 
 
-def _ease(change: Change) -> Ease:
+def ease(change: Change) -> Ease:
+    """Return what a change does to the difficulty of its own episodes."""
     found = [anchors.ease_of(spec, old, new) for spec, old, new in change.moved]
     return anchors.ease_together([*found, *([Ease.UNKNOWN] if change.moves_worlds else [])])
 

@@ -13,6 +13,8 @@ from gate.contract import experiments, files, ledger
 from gate.contract.experiments import Experiment, Outcome
 from gate.contract.ledger import Revision
 from gate.contract.paths import RunPaths
+from gate.effects import series
+from gate.effects.series import Point
 from gate.effects.verdicts import Judgement
 from gate.guard import Guard, KnobStatus, setting, standing
 from tests import live_run, proposed
@@ -174,3 +176,8 @@ def command(run: PlayedRun, path: str, value: object) -> None:
     setting.set_knob(
         run.paths, path, value, reason="a test", worlds=live_run.WORLDS, now=0.0, timeout_s=1.0
     )
+
+
+def points(run: RunPaths) -> tuple[Point, ...]:
+    """Return what the records of a run show."""
+    return series.points(files.read_lines(run.steps).records)
