@@ -6,6 +6,7 @@ Nothing is changed by any of it, and nothing is printed here.
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from pathlib import Path
 from gate import selftest
 from gate.contract.paths import RunPaths
 from gate.contract.protected import CHECKOUT
-from gate.guard import inspection, probing, repository
+from gate.guard import inspection, patching, probing, repository
 from gate.guard.inspection import Inspection
 from gate.guard.probing import Prober
 
@@ -46,6 +47,17 @@ def proposal(
         return inspection.inspect_proposal(
             run, number, worlds=worlds, draft=draft, prober=made if probe else None
         )
+
+
+def patch(run: RunPaths, number: int) -> Inspection:
+    """Say what the gate would make of a patch of the code, its tests included.
+
+    Args:
+        run: The run.
+        number: The number of the patch.
+    """
+    tried = patching.attempt(run, number)
+    return Inspection(os.fspath(run.patch(number)), tried.findings, probe=tried.to_json())
 
 
 def directory(place: Path) -> Inspection:

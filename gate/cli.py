@@ -54,6 +54,9 @@ def check(
     number: Annotated[
         int | None, typer.Option("--proposal", min=1, help="Check this proposal of the run.")
     ] = None,
+    patch: Annotated[
+        int | None, typer.Option(min=1, help="Try this patch of the code in a scratch copy.")
+    ] = None,
     draft: Annotated[
         typer.FileBinaryRead | None,
         typer.Option(help="Check a proposal that is not submitted yet; - reads it from stdin."),
@@ -75,12 +78,14 @@ def check(
 
     Examples: 'gate check' (the starting set in knobs/), 'gate check latest --json',
     'gate check latest --proposal 7', 'gate check latest --draft new.yaml',
-    'gate check --self-test'.
+    'gate check latest --patch 7' (runs all tests), 'gate check --self-test'.
     """
     if self_test:
         _self_test(as_json)
     run = _find_run(target)
-    if draft is not None:
+    if patch is not None:
+        found = checking.patch(_run(target), patch)
+    elif draft is not None:
         run = _run(target)
         number, content = proposals.next_number(run), draft.read(proposals.LARGEST + 1)
         found = checking.proposal(run, number, content, worlds=_worlds_of(run), probe=probe)

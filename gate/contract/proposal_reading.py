@@ -141,6 +141,9 @@ def _contradictions(
         message = f"{name} takes revision {document['reverts']} back and changes more."
         step = "Leave changes and world out, or make two proposals."
         yield _flaw(name, "reverts", message, step)
+    if document.get("patch") is True and {"changes", "world", "reverts"} & document.keys():
+        message = f"{name} is about a patch of the code and changes more."
+        yield _flaw(name, "patch", message, "Leave the rest out, or make two proposals.")
 
 
 def _worlds(written: bool | list[str]) -> tuple[str, ...] | None:

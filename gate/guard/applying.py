@@ -14,9 +14,10 @@ from gate.contract import files, knobs, proposals, revisions
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.ledger import Author, Revision, RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import history, staging, submission, way_back
+from gate.guard import history, patching, staging, submission, way_back
 from gate.guard.history import History
 from gate.guard.inspection import evidence
+from gate.guard.patching import Tried
 from gate.guard.probing import Prober, Report
 from gate.guard.submission import Judged
 from gate.rules.change_set import ChangeSet
@@ -52,10 +53,12 @@ def apply(
         ledger.Damaged: if the run's ledger cannot be trusted.
     """
     probed: dict[str, Report] = {}
-    if prober is not None:
-        asked = _judged(run, number, history.read(run.ledger, worlds=tuple(worlds)), worlds, forced)
-        if asked.passed and asked.question is not None:
-            probed[asked.question.key] = prober.wait(asked.question)
+    patch: Tried | None = None
+    asked = _judged(run, number, history.read(run.ledger, worlds=tuple(worlds)), worlds, forced)
+    if asked.passed and asked.question is not None and prober is not None:
+        probed[asked.question.key] = prober.wait(asked.question)
+    if asked.passed and asked.proposal is not None and asked.proposal.patch:
+        patch = patching.attempt(run, number)
     with files.run_lock(run.root, purpose=f"gate apply {number}", timeout_s=timeout_s):
         past = _past(run, worlds, now)
         known = past.outcomes.get(number)
@@ -70,12 +73,16 @@ def apply(
         judged = _judged(run, number, past, worlds, forced)
         if judged.passed and judged.question is not None:
             judged = _answered(judged, probed, prober)
+        if judged.passed and patch is not None:
+            judged = judged.tried(patching.fits(patch))
         if not judged.passed:
             raise Refused(judged.findings)
         if proposals.read_draft(run, number) is not None:
             proposals.release(run, number)
         step = evidence(run).step + 1
         made = submission.bring_into_force(run, judged, step=step, now=now, forced=forced)
+        if patch is not None:
+            patching.bring_in(patch)
         return made, judged.findings
 
 

@@ -32,6 +32,7 @@ from gate.guard import gathering, history, opening, staging, stale, way_back
 from gate.guard.change import Change
 from gate.guard.history import History
 from gate.guard.looking import Trouble, look
+from gate.guard.patching import Tried
 from gate.guard.probing import Question, Report
 from gate.guard.staging import Worlds
 from gate.rules import world_knobs
@@ -67,6 +68,8 @@ class Judged:
     """What a probe is to be asked about it; None if it changes no dialogue."""
     report: Report | None = field(default=None, repr=False)
     """What the probe answered."""
+    patch: Tried | None = field(default=None, repr=False)
+    """What became of the patch that it is about."""
 
     @property
     def passed(self) -> bool:
@@ -77,6 +80,10 @@ class Judged:
         """Return it with what a probe found."""
         return replace(self, findings=(*self.findings, *report.findings), report=report)
 
+    def tried(self, patch: Tried) -> Judged:
+        """Return it with what became of its patch in a scratch copy."""
+        return replace(self, findings=(*self.findings, *patch.findings), patch=patch)
+
     def to_json(self) -> dict[str, Any]:
         """Return what the ledger keeps beside the proposal itself and the changes of knobs."""
         kept: dict[str, Any] = {}
@@ -85,6 +92,8 @@ class Judged:
             kept["difference"] = candidate_world.difference(self.worlds.changes)
         if self.report is not None:
             kept["probe"] = self.report.to_json()
+        if self.patch is not None:
+            kept["patch"] = self.patch.to_json()
         return kept
 
     def overrule(self) -> Judged:
@@ -202,6 +211,8 @@ def bring_into_force(
         raise ValueError(f"proposal {judged.number} has not passed; judge it first")
     if judged.worlds.changes and judged.report is None:
         raise ValueError(f"proposal {judged.number} changes a world; probe it first")
+    if judged.proposal.patch and judged.patch is None:
+        raise ValueError(f"proposal {judged.number} is about a patch; try it first")
     details: dict[str, Any] = {
         "proposal": judged.proposal.to_json(),
         "findings": [finding.to_json() for finding in judged.findings],
@@ -324,6 +335,8 @@ def _changes(
         Refused: if it changes nothing, its candidate files are not valid, or they are an old
             copy that would undo a newer revision; or the revision to take back cannot be.
     """
+    if proposal.patch:
+        return (), current
     if proposal.reverts is not None:
         asked = way_back.changes(past, proposal.reverts)
     elif proposal.changes is None:

@@ -71,6 +71,7 @@ def take_up(
     superseded = _superseded(run, pending, worlds)
     decided: list[int] = []
     waiting: list[Finding] = []
+    patches = 0
     for number in pending:
         if len(decided) == MOST_AT_ONCE:
             break
@@ -84,6 +85,10 @@ def take_up(
                 success_history=success_history,
                 superseded=superseded,
             )
+            if judged.passed and judged.proposal is not None and judged.proposal.patch:
+                waiting.append(_for_a_restart(number))
+                patches += 1
+                continue
             change = judged.change
             held = trials.clash(past, change) if change and judged.passed else None
             if held is not None:
@@ -107,7 +112,7 @@ def take_up(
         past=past,
         outcomes=tuple(past.outcomes[number] for number in decided),
         waiting=tuple(waiting),
-        complete=len(decided) == len(pending),
+        complete=len(decided) + patches == len(pending),
     )
 
 
@@ -124,6 +129,13 @@ def _probe(judged: Judged, prober: Prober | None) -> Judged | None:
     if judged.worlds.changes:
         return replace(judged, findings=(*judged.findings, staging.unprobed(judged.number)))
     return judged
+
+
+def _for_a_restart(number: int) -> Finding:
+    message = f"Proposal {number} is about a patch of the code, which no live run takes up."
+    step = f"Run `gate apply RUN {number}`, which tests it, and restart."
+    name = proposals.name_of(number)
+    return Finding("guard.patch", Severity.WARNING, message, step, file=name)
 
 
 def _being_probed(number: int) -> Finding:

@@ -69,8 +69,9 @@ def test_what_may_be_left_out_has_a_default() -> None:
 
 def test_a_proposal_may_take_up_worlds_and_cite_false_verdicts() -> None:
     false = [{"episode": "000012-05", "should_be": 1}]
-    found = read(proposed.content(changes=None, world=True, false_verdicts=false, patch=True))
-    assert (found.worlds, found.patch) == ((), True)
+    found = read(proposed.content(changes=None, world=True, false_verdicts=false))
+    assert (found.worlds, found.patch) == ((), False)
+    assert read(proposed.content(changes=None, patch=True)).patch
     assert found.false_verdicts == (FalseVerdict("000012-05", 1.0),)
     assert found.to_json()["false_verdicts"] == false
     assert read(proposed.content(world=["travel"])).worlds == ("travel",)
