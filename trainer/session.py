@@ -41,6 +41,7 @@ from trainer.evaluation import EvaluationResult
 from trainer.launch import LaunchPlan
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
+from trainer.official import Benchmark
 from trainer.policy import skeleton
 from trainer.policy.build import Policy
 from trainer.progress import StepPrinter
@@ -132,7 +133,7 @@ def evaluate(
     limit: int | None = None,
     pattern: str | None = None,
     greedy: bool = False,
-    by_package: bool = False,
+    benchmark: Benchmark | None = None,
 ) -> tuple[EvaluationResult, Path]:
     """Play the pinned evaluation with a run's policy; returns the result and where it lies.
 
@@ -143,10 +144,9 @@ def evaluate(
         limit: Only the first so many tasks.
         pattern: Shell pattern of task ids; None for the pattern that the recipe trains on.
         greedy: Take the likeliest token instead of sampling.
-        by_package: Have the dialogues of tau2 worlds carried out and scored by its package, too.
+        benchmark: Who scores the dialogues of tau2 worlds beside our verifier; None for nobody.
     """
     assembly.quiet()
-    benchmark = official.Tau2Package() if by_package else None
     launched = run_folder.read_launch(paths)
     config = replace(launched, worlds={**launched.worlds, **launched.held_out})
     directory = _checkpoint_at(paths, checkpoint_step)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -10,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from gate.contract.paths import RunPaths
+from tests import tiny_run
 from tests.conformance import env_suite
 from tests.nursery import Nursery
-from trainer import official
+from trainer import evaluation, launch, official, recipe_file, session
 from trainer.episode import Episode
 from trainer.official import OfficialError, OfficialResult, Scored, Tau2Package
 from trainer.task import Task
@@ -151,6 +156,58 @@ def test_other_worlds_have_no_official_score() -> None:
     tasks = catalog.tasks("function", "evaluation")[:1]
     with pytest.raises(OfficialError, match="none of the episodes is of a world that tau2 scores"):
         official.score(tasks, played(tasks, "idle"), Replayer())
+
+
+@dataclass
+class Generous:
+    """A benchmark that finds every dialogue perfect."""
+
+    ended: list[bool] = field(default_factory=list)
+
+    def check(self, domain: str, digests: Mapping[str, str]) -> None:
+        """Take any data."""
+
+    def score(
+        self,
+        domain: str,
+        record: Mapping[str, Any],
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        ended: bool,
+    ) -> Scored:
+        """Return the best score."""
+        self.ended.append(ended)
+        return Scored(1.0)
+
+
+def test_an_evaluation_has_official_scores_beside_its_own(
+    test_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_tasks(test_data, "tau2_mock")
+    monkeypatch.setenv(evaluation.ROOT_VARIABLE, str(tmp_path / "evaluations"))
+    path = tiny_run.write_recipe(tmp_path)
+    overrides = [
+        f"worlds={{tau2_mock: {{source: {test_data / 'tau2'}}}}}",
+        "policy.warm_start.players={oracle: 1.0}",
+        "policy.size.max_positions=2048",
+        "rollout.context_tokens=1800",
+        "policy.warm_start.tokens_per_batch=2048",
+        "total_steps=0",
+    ]
+    planned = launch.plan(
+        recipe_file.load(str(path), overrides),
+        run_id="desk",
+        runs=tmp_path / "runs",
+        knob_dir=tmp_path / "knobs",
+    )
+    session.start(planned, Console(file=io.StringIO()))
+    benchmark = Generous()
+    result, written = session.evaluate(RunPaths(planned.root), limit=2, benchmark=benchmark)
+    (one,) = result.official.values()
+    assert (one.scored, one.reward, len(benchmark.ended)) == (2, 1.0, 2)
+    assert one.agreeing == round(2 * (result.success or 0.0))
+    told = json.loads(written.read_bytes())["official"]["tau2_mock"]
+    assert (told["scored"], told["reward"]) == (2, 1.0)
 
 
 @pytest.mark.skipif(not INSTALLED, reason="the package tau2 is not installed")

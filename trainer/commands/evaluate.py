@@ -14,7 +14,7 @@ from rich.table import Table
 
 from trainer.commands.options import AsJson, RunName
 from trainer.evaluation import WorldResult
-from trainer.official import OfficialResult
+from trainer.official import OfficialResult, Tau2Package
 from trainer.run_folder import RUNS, find_run
 
 
@@ -46,7 +46,7 @@ def command(
         limit=limit,
         pattern=tasks,
         greedy=greedy,
-        by_package=official,
+        benchmark=Tau2Package() if official else None,
     )
     if as_json:
         print(json.dumps(asdict(outcome)))
