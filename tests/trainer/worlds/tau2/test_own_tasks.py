@@ -100,6 +100,16 @@ def test_tau2_bench_182_a_user_does_not_leave_while_a_step_is_announced() -> Non
     promising = replace(cast.world, players={"announcer": lambda *_, **__: Announcer()})
     episode = replace(cast, world=promising).play(task, "announcer")
     assert episode.metrics["ended"] == 0.0
+    assert any("do that first" in turn.text for turn in episode.turns)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_agreeing_and_leaving_are_no_praise(name: str) -> None:
+    cast = env_suite.cast(name)
+    for task in catalog.tasks(name, "train"):
+        for turn in cast.play(task, "oracle").turns:
+            if turn.private.get("rule") in ("agree", "leave"):
+                assert turn.private["strategy"] == "be_vague"
 
 
 @pytest.mark.parametrize(
