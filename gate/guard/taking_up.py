@@ -20,6 +20,8 @@ from gate.guard.status import ProposalOutcome
 from gate.guard.submission import Judged
 from gate.guard.trials import Trials
 
+_PATCH = "guard.patch"
+
 MOST_AT_ONCE = 8
 """Proposals that are decided at one step boundary; the rest waits for the next."""
 
@@ -71,7 +73,6 @@ def take_up(
     superseded = _superseded(run, pending, worlds)
     decided: list[int] = []
     waiting: list[Finding] = []
-    patches = 0
     for number in pending:
         if len(decided) == MOST_AT_ONCE:
             break
@@ -85,12 +86,7 @@ def take_up(
                 success_history=success_history,
                 superseded=superseded,
             )
-            if judged.passed and judged.proposal is not None and judged.proposal.patch:
-                waiting.append(_for_a_restart(number))
-                patches += 1
-                continue
-            change = judged.change
-            held = trials.clash(past, change) if change and judged.passed else None
+            held = _held(judged, past, trials)
             if held is not None:
                 waiting.append(replace(held, file=proposals.name_of(number)))
                 continue
@@ -108,6 +104,8 @@ def take_up(
         decided.append(number)
         past = history.read(run.ledger, worlds=worlds, known=past)
         past = trials.open(past, step, now)
+    # Nothing but a person's command decides about a patch: no look is owed to it.
+    patches = sum(finding.rule == _PATCH for finding in waiting)
     return TakenUp(
         past=past,
         outcomes=tuple(past.outcomes[number] for number in decided),
@@ -131,11 +129,15 @@ def _probe(judged: Judged, prober: Prober | None) -> Judged | None:
     return judged
 
 
-def _for_a_restart(number: int) -> Finding:
-    message = f"Proposal {number} is about a patch of the code, which no live run takes up."
-    step = f"Run `gate apply RUN {number}`, which tests it, and restart."
-    name = proposals.name_of(number)
-    return Finding("guard.patch", Severity.WARNING, message, step, file=name)
+def _held(judged: Judged, past: History, trials: Trials) -> Finding | None:
+    """Return why a proposal that passed is not decided about now; None if nothing holds it."""
+    if not judged.passed or judged.proposal is None:
+        return None
+    if not judged.proposal.patch:
+        return trials.clash(past, judged.change) if judged.change else None
+    message = f"Proposal {judged.number} is about a patch of the code: no live run takes it up."
+    step = f"Run `gate apply RUN {judged.number}`, which tests it, and restart."
+    return Finding(_PATCH, Severity.WARNING, message, step)
 
 
 def _being_probed(number: int) -> Finding:
