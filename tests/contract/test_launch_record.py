@@ -119,3 +119,12 @@ def test_words_of_the_evaluation_are_ids_canaries_and_places(
     monkeypatch.delenv(evaluation_words.ROOT_VARIABLE)
     assert evaluation_words.words([], tmp_path) == {"eau_eval_root"}
     assert len(evaluation_words.words(["travel"])) > 80
+
+
+def test_the_sizes_of_a_run_are_read_where_they_are_told(run_dir: Path) -> None:
+    assert launch_record.sizes(run_dir) == launch_record.Sizes()
+    config = "config:\n  total_steps: 50\n  rollout:\n    dialogues_per_step: 32\n"
+    (run_dir / "run.yaml").write_text(config)
+    assert launch_record.sizes(run_dir) == launch_record.Sizes(50, 32)
+    (run_dir / "run.yaml").write_text(f"{config}    group_size: 4\n")
+    assert launch_record.sizes(run_dir) == launch_record.Sizes(50, 8)
