@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -140,7 +140,7 @@ def check(run: RunPaths, content: bytes) -> Checked:
         raise GateSilent(f"the gate gave no answer in {GATE_S:g} s; try again") from error
     try:
         answer = json.loads(ended.stdout)
-        findings = tuple(_as_seen_from_here(one) for one in answer["findings"])
+        findings = _as_seen_from_here(answer["findings"])
         passed = answer["passed"] or all(one["severity"] != "error" for one in findings)
         return Checked(passed, tuple(answer["changes"]), findings)
     except (ValueError, LookupError, TypeError) as error:
@@ -148,27 +148,30 @@ def check(run: RunPaths, content: bytes) -> Checked:
         raise GateSilent(f"the gate gave no answer (exit {ended.returncode}): {told}") from error
 
 
-def _as_seen_from_here(finding: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a finding; one about an evaluation that a fence hides becomes a warning.
+def _as_seen_from_here(findings: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """Return findings; those about evaluations that a fence hides become one warning.
 
     Inside a fence every hidden folder looks changed. The trainer's gate stands outside, compares
     it again, and decides.
     """
-    folder = str(finding["path"])
-    if finding["rule"] != "rules.protected" or not folder.endswith("/evaluation"):
-        return finding
-    try:
-        hidden = not os.listdir(CHECKOUT / folder)
-    except OSError:
-        hidden = True
+    hidden = [one for one in findings if _is_hidden(one)]
     if not hidden:
-        return finding
-    return {
-        **finding,
+        return tuple(findings)
+    worlds = ", ".join(sorted(Path(one["path"]).parent.name for one in hidden))
+    told = {
+        **hidden[0],
         "severity": "warning",
-        "message": f"{folder}/ is hidden from here, so it could not be compared.",
+        "message": f"Evaluation is hidden from here ({worlds}), so it could not be compared.",
         "next_step": "Nothing: the trainer's gate compares it when it decides.",
     }
+    return (*(one for one in findings if one not in hidden), told)
+
+
+def _is_hidden(finding: Mapping[str, Any]) -> bool:
+    folder = CHECKOUT / str(finding["path"])
+    if finding["rule"] != "rules.protected" or folder.name != "evaluation":
+        return False
+    return not any(os.access(path, os.R_OK) for path in folder.glob("*"))
 
 
 def autonomy(environment: Mapping[str, str]) -> Autonomy:

@@ -23,7 +23,8 @@ def digests(root: Path = CHECKOUT) -> dict[str, str]:
     """Return the sha256 of every protected folder that holds files, by its path within a checkout.
 
     It covers the names and bytes of the files directly in the folder. What Python compiled is
-    left out; a link counts as the path that it holds.
+    left out; a link counts as the path that it holds. A file that this process may not read, as
+    inside a fence, makes its folder differ.
 
     Args:
         root: The checkout.
@@ -58,4 +59,7 @@ def _folders(root: Path, tree: str) -> Iterator[tuple[str, list[str]]]:
 def _line(path: Path) -> str:
     if path.is_symlink():
         return f"{path.name} -> {os.readlink(path)}"
-    return f"{path.name} {files.content_digest(path.read_bytes())}"
+    try:
+        return f"{path.name} {files.content_digest(path.read_bytes())}"
+    except PermissionError:
+        return f"{path.name} may not be read"

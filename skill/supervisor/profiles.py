@@ -65,7 +65,7 @@ def codex(name: str, writable: Sequence[str]) -> str:
         writable: Folders within the checkout that the session may write.
     """
     lines = [f"[permissions.{name}]", 'extends = ":workspace"', ""]
-    lines += [f"[permissions.{name}.filesystem]", '":slash_tmp" = "read"', '":tmpdir" = "write"']
+    lines += [f"[permissions.{name}.filesystem]", '":slash_tmp" = "write"', '":tmpdir" = "write"']
     lines += [f'"{RESULTS}" = "deny"', "", f'[permissions.{name}.filesystem.":workspace_roots"]']
     # A pattern that names the folder alone would leave its files readable.
     lines += ['"." = "read"', f'"{TASKS}/**" = "deny"', '".git" = "deny"']
