@@ -125,40 +125,19 @@ def run_tick(
         agents.UnknownAgent: if the agent cannot be started; nothing is left behind.
         gate.contract.ledger.Damaged: if the run's ledger cannot be read.
     """
-    run, checkout = order.run, order.checkout
-    folder = run.supervisor / f"{number:04d}"
+    folder = order.run.supervisor / f"{number:04d}"
     folder.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="eau-tick-"))
     try:
-        belongings.owned(run, order.experience)
-        box = outbox.open_box(run, folder, order.autonomy)
-        hidden = belongings.hidden(checkout, env)
-        plan = _plan(order, scratch, box, hidden)
-        kind, refused = enclosure.best(plan, cwd=checkout, kinds=order.kinds)
-        setting = Setting(
-            run=run,
-            checkout=checkout,
-            scratch=scratch,
-            prompt=prompt(order, reason),
-            autonomy=order.autonomy,
-            held=kind is not Kind.NONE,
-            evaluation=tuple(
-                os.path.relpath(path, checkout) for path in hidden if path.name == "evaluation"
-            ),
-            most_usd=order.most_usd,
-            seed=order.seed,
-            experience=order.experience,
-        )
-        words = agents.words(order.agent, setting)
-        agents.furnish(setting, env)
+        ready = _prepare(order, reason, folder, scratch, env)
         kept = custody_of(order)
-        before = set(proposals.names(run))
-        step = standing.last_step(run)
-        look = _looker(order, kept.knobs, before, held=setting.held)
-        given = agents.environment(setting, env, passed=order.passed)
+        before = set(proposals.names(order.run))
+        step = standing.last_step(order.run)
+        look = _looker(order, kept.knobs, before, held=ready.setting.held)
+        given = agents.environment(ready.setting, env, passed=order.passed)
         ended = process.run(
-            enclosure.wrap(kind, plan, words),
-            cwd=checkout,
+            ready.words,
+            cwd=order.checkout,
             env=given,
             limit_s=order.limit_s,
             look=look,
@@ -166,10 +145,13 @@ def run_tick(
         )
         out, err = (agents.redacted(text, given) for text in (ended.out, ended.err))
         ended = replace(ended, out=out, err=err)
-        agents.bring_home(setting, env)
+        agents.bring_home(ready.setting, env)
         look()
-        found, meanwhile = kept.restore(folder / "breach", held=setting.held)
-        made = outbox.take_over(run, box, order.autonomy, before, breached=bool(found))
+        found, meanwhile = kept.restore(folder / "breach", held=ready.setting.held)
+        made = outbox.take_over(order.run, ready.box, order.autonomy, before, breached=bool(found))
+    except agents.UnknownAgent:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     tick = Tick(
@@ -178,8 +160,8 @@ def run_tick(
         reason=reason,
         agent=order.agent,
         autonomy=order.autonomy.value,
-        fence=kind.value,
-        fence_refused=refused,
+        fence=ready.kind.value,
+        fence_refused=ready.refused,
         end=ended.end.value,
         code=ended.code,
         seconds=round(ended.seconds, 2),
@@ -188,14 +170,55 @@ def run_tick(
         proposals=made,
         breaches=[str(breach) for breach in found],
         changed_meanwhile=[breach.path for breach in meanwhile],
-        not_protected=[] if setting.held else [NOT_PROTECTED],
+        not_protected=[] if ready.setting.held else [NOT_PROTECTED],
         said=agents.last_words(ended.out),
         time=time.time(),
     )
-    _write(folder, tick, ended, setting.prompt)
+    _write(folder, tick, ended, ready.setting.prompt)
     if found:
         _tell_the_ledger(order, tick)
     return tick
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Everything that an agent needs to begin."""
+
+    setting: Setting
+    kind: Kind
+    refused: list[str]
+    """Why a better enclosure is not to be had."""
+    words: list[str]
+    """The whole command, its enclosure included."""
+    box: Path
+    """What it sees as `proposals/`."""
+
+
+def _prepare(
+    order: Order, reason: str, folder: Path, scratch: Path, env: Mapping[str, str]
+) -> Ready:
+    """Make the folders of a tick and choose its fence."""
+    belongings.owned(order.run, order.experience)
+    box = outbox.open_box(order.run, folder, order.autonomy)
+    hidden = belongings.hidden(order.checkout, env)
+    plan = _plan(order, scratch, box, hidden)
+    kind, refused = enclosure.best(plan, cwd=order.checkout, kinds=order.kinds)
+    tasks = (path for path in hidden if path.name == "evaluation")
+    setting = Setting(
+        run=order.run,
+        checkout=order.checkout,
+        scratch=scratch,
+        prompt=prompt(order, reason),
+        autonomy=order.autonomy,
+        held=kind is not Kind.NONE,
+        evaluation=tuple(os.path.relpath(path, order.checkout) for path in tasks),
+        most_usd=order.most_usd,
+        seed=order.seed,
+        experience=order.experience,
+    )
+    words = agents.words(order.agent, setting)
+    agents.furnish(setting, env)
+    return Ready(setting, kind, refused, enclosure.wrap(kind, plan, words), box)
 
 
 @dataclass(frozen=True)
