@@ -20,7 +20,7 @@ from gate.effects.series import Point, within
 from gate.effects.tripwires import LastRevision
 from gate.effects.verdicts import Evidence, Judgement, Verdict
 from gate.guard import judging
-from gate.guard.change import change_of, is_tested, undisturbed
+from gate.guard.change import change_of, is_tested
 from gate.guard.history import History
 
 
@@ -163,11 +163,13 @@ def _broken(watched: Watched, points: Sequence[Point], newest: int) -> Found | N
     last = watched.last
     if last is None or tripwires.culprit(newest, last) is None:
         return None
-    before = undisturbed(watched.past, points, before=last.first_step)
+    # All of the last steps, whatever was in force: the few since the change before this one may
+    # have been of a run that stood still, and whatever moves again would look like a burst.
+    before = within(points, range(last.first_step - BASELINE_STEPS, last.first_step))
     since = within(points, range(last.first_step, newest + 1))
     if not since:
         return None
-    calm = tripwires.calm([point.vitals for point in before[-BASELINE_STEPS:]])
+    calm = tripwires.calm([point.vitals for point in before])
     wires = tripwires.tripped([point.vitals for point in since], calm)
     if not wires:
         return None

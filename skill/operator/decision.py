@@ -49,6 +49,8 @@ class Option:
     """None where a revision is taken back."""
     takes_back: int | None = None
     """The revision that it takes back, and nothing else."""
+    expected: float = 0.05
+    """The rise of success that would prove it right, where a revision is taken back."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,9 @@ def _take_back(window: Window, symptom: Symptom) -> Decision:
     change = newest_change(window)
     if change is None:
         return Decision(Act.LEAVE, f"{symptom.name}: the revision is out of sight", symptom)
-    option = Option("", takes_back=change.revision)
+    # Half of what was lost: a modest hope, and a test of it is over sooner than one of .05.
+    expected = max(round(change.fall / 2, 2), 0.05)
+    option = Option("", takes_back=change.revision, expected=expected)
     return Decision(Act.PROPOSE, f"{symptom.name}: {symptom.sentence}", symptom, (option,))
 
 

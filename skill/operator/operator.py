@@ -131,6 +131,7 @@ def _arguments(run: RunPaths, decision: Decision, option: Option) -> list[str]:
     arguments = [str(run.root.resolve()), "--why", decision.because, "--author", AUTHOR]
     if option.takes_back is not None:
         arguments += ["--take-back", str(option.takes_back)]
+        arguments += ["--expect", f"success:up:{option.expected:g}"]
     else:
         arguments += ["--set", f"{option.knob}={json.dumps(option.new)}"]
     if (move := option.move) is not None:

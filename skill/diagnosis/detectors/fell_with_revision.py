@@ -34,6 +34,12 @@ class Change(NamedTuple):
     """Step records before it, oldest first."""
     since: tuple[Mapping[str, Any], ...]
 
+    @property
+    def fall(self) -> float:
+        """Mean success lost since then; 0 where one side has none."""
+        before, since = _success(self.before[-MOST_BEFORE:]), _success(self.since)
+        return statistics.fmean(before) - statistics.fmean(since) if before and since else 0.0
+
 
 def newest_change(window: Window) -> Change | None:
     """Return the newest change of revision among the steps read; None if there was none."""

@@ -9,7 +9,7 @@ import pytest
 
 from gate.contract import revisions
 from gate.contract.ledger import Author, RevisionKind
-from gate.guard import KnobStatus
+from gate.guard import KnobStatus, plant
 from tests import live_run, proposed
 from tests.gate.guard import played
 
@@ -141,3 +141,26 @@ def test_without_records_nothing_is_seen_to_break(tmp_path: Path) -> None:
         run.look()
     assert len(run.tests()) == 1
     assert run.outcomes() == ()
+
+
+def test_a_run_that_moves_again_after_a_standstill_is_not_called_a_burst(tmp_path: Path) -> None:
+    run = played.launch(tmp_path / "run")
+    norms = {0: 0.15, 1: 0.05, 2: 0.6}
+    run.extra = lambda status: {
+        "learner": {"entropy": 0.5, "actor_grad_norm": norms[min(status.revision, 2)]}
+    }
+    run.play(15)
+    plant(
+        run.paths,
+        {"environment.max_steps": 12},
+        reason="planted",
+        worlds=live_run.WORLDS,
+        step=16,
+        now=1.0,
+        timeout_s=1.0,
+    )
+    run.play(6)
+    proposed.submit(run.paths, changes=None, reverts=1, evidence={"steps": [16]})
+    run.play(10)
+    assert run.guard.status.revision == 2
+    assert "safety_rollback" not in {told.verdict for told in run.outcomes()}
