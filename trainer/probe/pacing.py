@@ -6,6 +6,7 @@ What it tried is told in the report. What the tasks show is not looked at here.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -16,8 +17,8 @@ from trainer.probe.subject import Subject
 
 EPISODES_PER_TASK = 12
 """Scripted episodes that all checks together play on one task, by both sides."""
-LOCKSTEP = 0.5
-"""Cost of one more episode in a batch, relative to one alone: they share their waiting."""
+LEAST_MARGIN = 0.2
+"""Cost of one more episode in a batch that is assumed at least, relative to one alone."""
 PLANNED_SHARE = 0.6
 """Share of the time that may be planned; the rest is for what was not foreseen."""
 
@@ -31,8 +32,8 @@ def fit(subjects: Sequence[Subject], *, clock: Callable[[], float] = time.monoto
     """
     _begin_loading(subjects)
     cost = sum(_seconds(subject, clock) * len(subject.tasks) for subject in subjects)
-    left = max((subject.budget.left_s for subject in subjects), default=0.0)
-    if cost <= PLANNED_SHARE * left:
+    left = max(0.0, *(subject.budget.left_s for subject in subjects)) if subjects else 0.0
+    if cost <= PLANNED_SHARE * left or not cost:
         return
     kept = PLANNED_SHARE * left / cost
     for subject in subjects:
@@ -50,13 +51,22 @@ def _begin_loading(subjects: Sequence[Subject]) -> None:
 
 
 def _seconds(subject: Subject, clock: Callable[[], float]) -> float:
-    """Return what all checks cost for one task, by an episode after one that loads the world."""
-    began = clock()
+    """Return what all checks cost for one more task: 0 if the world fails, inf if time is up.
+
+    Episodes of a batch share their waiting, so what counts is how much longer two take than one.
+    """
+    oracle, tasks = subject.world.players["oracle"], subject.tasks[:1]
+    took: list[float] = []
     try:
-        for _ in range(2):
+        # The first one loads the world, and is not counted.
+        for batch in (tasks, tasks, tasks * 2):
             began = clock()
-            subject.play_all(subject.new, subject.world.players["oracle"], subject.tasks[:1])
-    except (OutOfTime, WorldFaulted):
+            subject.play_all(subject.new, oracle, batch)
+            took.append(clock() - began)
+    except OutOfTime:
+        return math.inf
+    except WorldFaulted:
         # A check will meet the same, and tell it.
-        pass
-    return (clock() - began) * EPISODES_PER_TASK * LOCKSTEP
+        return 0.0
+    _, alone, together = took
+    return EPISODES_PER_TASK * max(together - alone, LEAST_MARGIN * alone)

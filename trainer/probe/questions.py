@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trainer.task import Fact, Task
 
-FORMS = ("What about this: {}?", "Could you tell me about the {}?")
+FORMS = ("What about this: {}?", "Could you tell me about the {}?", "Which {} do you want?")
 """Neutral wordings of one question."""
 CUES_PER_FACT = 2
 TOGETHER = 3
@@ -25,6 +25,17 @@ def questions_for(fact: Fact) -> tuple[str, ...]:
     cues = fact.cues[:CUES_PER_FACT] or (fact.kind.rpartition(".")[2].replace("_", " "),)
     asked = [cue if cue.endswith("?") else form.format(cue) for form in FORMS for cue in cues]
     return tuple(dict.fromkeys(asked))
+
+
+def in_form(fact: Fact, form: str) -> str | None:
+    """Return the plain question for a fact in one wording; None if its cue is a whole question.
+
+    Args:
+        fact: The fact to ask for.
+        form: One of `FORMS`.
+    """
+    cue = fact.cues[0] if fact.cues else fact.kind.rpartition(".")[2].replace("_", " ")
+    return None if cue.endswith("?") else form.format(cue)
 
 
 def cue_questions(task: Task) -> tuple[str, ...]:

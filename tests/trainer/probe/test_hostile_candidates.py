@@ -117,6 +117,24 @@ def test_whoever_serves_the_oracle_alone_is_refused(tmp_path: Path) -> None:
     assert any("plain questions" in one.message.lower() for one in told)
 
 
+def test_rules_that_answer_the_oracle_s_wording_alone_are_refused(tmp_path: Path) -> None:
+    old = "when: {act: [ask, both], match: [open]}"
+    own = 'when: {act: [ask, both], match: [open], says: ["what about this"]}'
+    asked = candidates.request(tmp_path, "colbench", edits={"user.yaml": {old: own}})
+    (told,) = candidates.errors(candidates.probed(asked, "even_handed"))
+    assert told.value == 0
+    assert isinstance(told.limit, int) and told.limit > 0
+
+
+def test_a_world_that_asks_in_the_agent_s_place_is_refused(tmp_path: Path) -> None:
+    asking = (
+        f"{ACT}\n        hints = [fact.cues[0] for fact in self._task.facts]\n"
+        "        return StepResult(say=f'What about {hints[0]}?')"
+    )
+    report = report_on(tmp_path, {ACT: asking}, "observations", "floor")
+    assert candidates.refusing_rules(report) == {"observations", "floor"}
+
+
 @pytest.mark.parametrize(
     "source",
     ["__import__('time').time_ns()", "__import__('os').getpid()", "__import__('random').random()"],

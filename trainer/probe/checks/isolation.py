@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from trainer.episode import Episode, Speaker
@@ -19,6 +22,7 @@ from trainer.worlds import wire
 from trainer.worlds.calls import Act, Call, Hear, Judge, Start
 from trainer.worlds.host import WorldHost
 from trainer.worlds.limits import Limits
+from trainer.worlds.loading import ENTRY_FILE
 
 NAME = "isolation"
 MOST_PAIRS = 3
@@ -35,7 +39,6 @@ def check(subject: Subject, version: Version) -> Outcome:
     oracle = subject.world.players["oracle"]
     pairs = list(zip(subject.tasks[1:], subject.tasks, strict=False))[:MOST_PAIRS]
     lost: list[str] = []
-    folder = Path(pair.__file__).parent
     settings = {
         task.id: {
             **version.world_settings,
@@ -45,8 +48,8 @@ def check(subject: Subject, version: Version) -> Outcome:
         }
         for before, task in pairs
     }
-    with WorldHost({subject.name: folder}, limits=Limits(load_s=subject.budget.loading_s)) as host:
-        tasks = [task for _, task in pairs]
+    tasks = [task for _, task in pairs]
+    with _paired(version.folder) as folder, _host(subject, folder) as host:
         after = subject.play_all(version, oracle, tasks, host=host, settings=settings)
     for (before, task), played in zip(pairs, after, strict=True):
         if played.episode != subject.play(version, PERFECT, oracle, task).episode:
@@ -70,6 +73,21 @@ def check(subject: Subject, version: Version) -> Outcome:
     )
 
 
+@contextmanager
+def _paired(world: Path) -> Iterator[Path]:
+    """Give a folder with the stand-in world, and a copy of a world for it to load."""
+    with TemporaryDirectory(prefix="eau-pair-") as name:
+        folder = Path(name)
+        shutil.copy(Path(pair.__file__).with_name(ENTRY_FILE), folder / ENTRY_FILE)
+        shutil.copytree(world, folder / "inner", ignore=shutil.ignore_patterns("__pycache__"))
+        yield folder
+
+
+def _host(subject: Subject, folder: Path) -> WorldHost:
+    limits = Limits(load_s=subject.budget.loading_s)
+    return WorldHost({subject.name: folder}, limits=limits)
+
+
 def _pair(subject: Subject, version: Version, task: Task, episode: Episode) -> Mapping[str, Any]:
     """Return the episode before, as the requests that its world was sent."""
     calls: list[Call] = [Start()]
@@ -81,7 +99,6 @@ def _pair(subject: Subject, version: Version, task: Task, episode: Episode) -> M
     calls.append(Judge())
     begin = wire.begin_request(task, version.world_settings, world_seed(subject.episode_seed(task)))
     return {
-        "folder": str(version.folder.resolve()),
         "begin": json.loads(begin),
         "requests": [json.loads(wire.call_request(call)) for call in calls],
     }

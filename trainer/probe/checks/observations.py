@@ -1,7 +1,7 @@
 """The world says nothing that only the user may tell.
 
 Rules, tool texts and the opening are looked through for the words of facts that nobody has told
-yet; what an opening has said on the side in force is known.
+yet, and whoever asks nothing is told nothing: a world puts no words into the agent's mouth.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ def check(subject: Subject, version: Version) -> Outcome:
         leak
         for task in subject.few
         for name, make in players.items()
-        for leak in _leaks(task, subject.play(version, name, make, task, among=subject.few).episode)
+        for leak in _leaks(
+            task,
+            subject.play(version, name, make, task, among=subject.few).episode,
+            asks=name != IDLE or version.user_settings["volunteer_after"] is not None,
+        )
     ]
     if not leaks:
         return found(0)
@@ -48,11 +52,15 @@ def check(subject: Subject, version: Version) -> Outcome:
     )
 
 
-def _leaks(task: Task, episode: Episode) -> Iterator[str]:
+def _leaks(task: Task, episode: Episode, *, asks: bool) -> Iterator[str]:
+    """Yield what was told that should not be; to whoever asks nothing, nothing is to be told."""
     told: set[str] = set()
     for index, turn in enumerate(episode.turns):
         if turn.speaker is Speaker.AGENT:
             continue
+        if not asks:
+            for fact in sorted(set(turn.revealed) - told):
+                yield f"{fact} of {task.id} to a player that asked nothing"
         told |= set(turn.revealed)
         own = turn.speaker in (Speaker.SYSTEM, Speaker.TOOL) or index == 1
         for fact in sorted(said_in(task, turn.text) - told - said_in(task, task.opening)):

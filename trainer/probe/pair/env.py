@@ -1,7 +1,8 @@
 """Two episodes of one world in one process: the first is replayed, the second is handed over.
 
-Runs in a worker process like any world, since it loads the world that its settings name. What that
-world leaves behind between episodes shows in the second one.
+Runs in a worker process like any world, since it loads a copy of the world that lies beside it,
+once and before any episode, as that world would be. What it leaves behind between episodes shows in
+the second one.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from trainer.worlds.seam import Env
 from trainer.worlds.served import ServedEpisode
 
 PAIR = "pair"
-"""The setting that says which world, and what the episode before was."""
+"""The setting that says what the episode before was."""
+
+_FOLDER = Path(__file__).parent / "inner"
+_WORLD = load_world(_FOLDER)
 
 
 def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Env:
-    """Return the other world's `Env`, in a process in which it has played before."""
+    """Return the inner world's `Env`, in a process in which it has played before."""
     pair = settings[PAIR]
-    folder = Path(pair["folder"])
-    world = load_world(folder)
-    before = ServedEpisode(world, folder)
+    before = ServedEpisode(_WORLD, _FOLDER)
     before.begin(pair["begin"])
     for request in pair["requests"]:
         before.answer(request)
     own = {name: value for name, value in settings.items() if name != PAIR}
-    return world.make(task, settings=own, seed=seed)
+    return _WORLD.make(task, settings=own, seed=seed)
