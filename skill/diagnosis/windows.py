@@ -17,10 +17,14 @@ from typing import Any
 
 from gate.contract import files, knobs, ledger
 from gate.contract.paths import RunPaths
+from gate.contract.sides import Side
 from skill.diagnosis.dialogue import Dialogue
 
 RECENT_EPISODES = 320
 """Newest episodes by which the present is judged."""
+
+_OTHER_SIDES = (Side.OLD, Side.ANCHOR)
+"""What these episodes show is not what the run does now."""
 
 Record = Mapping[str, Any]
 
@@ -65,8 +69,10 @@ class Window:
 
     @cached_property
     def dialogues(self) -> tuple[Dialogue, ...]:
-        """Every episode read."""
-        return tuple(Dialogue(record) for record in self.episodes)
+        """Every episode read that was played under what was in force: no anchor, no old side."""
+        return tuple(
+            Dialogue(record) for record in self.episodes if record.get("side") not in _OTHER_SIDES
+        )
 
     @property
     def recent(self) -> tuple[Dialogue, ...]:

@@ -91,3 +91,11 @@ def test_a_ledger_that_is_none_is_told_and_stops_nothing(tmp_path: Path) -> None
     look = windows.read(paths, now=0.0)
     assert look.knobs is None and len(look.steps) == 2
     assert any("ledger.jsonl" in note for note in look.notes)
+
+
+def test_anchors_and_the_old_side_of_a_test_are_not_what_the_run_does_now() -> None:
+    sides = ("in_force", "new", "old", "anchor")
+    look = recorded.window(
+        episodes=tuple(recorded.episode(i, side=side) for i, side in enumerate(sides))
+    )
+    assert [one.record["side"] for one in look.recent] == ["in_force", "new"]
