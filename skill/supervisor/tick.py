@@ -130,30 +130,14 @@ def run_tick(
     scratch = Path(tempfile.mkdtemp(prefix="eau-tick-"))
     try:
         ready = _prepare(order, reason, folder, scratch, env)
-        kept = custody_of(order)
-        before = set(proposals.names(order.run))
         step = standing.last_step(order.run)
-        look = _looker(order, kept.knobs, before, held=ready.setting.held)
-        given = agents.environment(ready.setting, env, passed=order.passed)
-        ended = process.run(
-            ready.words,
-            cwd=order.checkout,
-            env=given,
-            limit_s=order.limit_s,
-            look=look,
-            stop_asked=stop_asked,
-        )
-        out, err = (agents.redacted(text, given) for text in (ended.out, ended.err))
-        ended = replace(ended, out=out, err=err)
-        agents.bring_home(ready.setting, env)
-        look()
-        found, meanwhile = kept.restore(folder / "breach", held=ready.setting.held)
-        made = outbox.take_over(order.run, ready.box, order.autonomy, before, breached=bool(found))
+        came = _attend(order, ready, folder / "breach", stop_asked, env)
     except agents.UnknownAgent:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    ended = came.ended
     tick = Tick(
         number=number,
         step=step,
@@ -167,17 +151,56 @@ def run_tick(
         seconds=round(ended.seconds, 2),
         left=ended.left,
         cost_usd=agents.cost_usd(ended.out),
-        proposals=made,
-        breaches=[str(breach) for breach in found],
-        changed_meanwhile=[breach.path for breach in meanwhile],
+        proposals=came.proposals,
+        breaches=[str(breach) for breach in came.breaches],
+        changed_meanwhile=[breach.path for breach in came.meanwhile],
         not_protected=[] if ready.setting.held else [NOT_PROTECTED],
         said=agents.last_words(ended.out),
         time=time.time(),
     )
     _write(folder, tick, ended, ready.setting.prompt)
-    if found:
+    if came.breaches:
         _tell_the_ledger(order, tick)
     return tick
+
+
+@dataclass(frozen=True)
+class Came:
+    """What came of an agent's session."""
+
+    ended: Ended
+    breaches: list[Breach]
+    meanwhile: list[Breach]
+    """What others changed."""
+    proposals: list[int]
+
+
+def _attend(
+    order: Order,
+    ready: Ready,
+    keeping: Path,
+    stop_asked: Callable[[], bool],
+    env: Mapping[str, str],
+) -> Came:
+    """Let an agent work, then put back what it must not have written and take up the rest."""
+    kept = custody_of(order)
+    before = set(proposals.names(order.run))
+    look = _looker(order, kept.knobs, before, held=ready.setting.held)
+    given = agents.environment(ready.setting, env, passed=order.passed)
+    ended = process.run(
+        ready.words,
+        cwd=order.checkout,
+        env=given,
+        limit_s=order.limit_s,
+        look=look,
+        stop_asked=stop_asked,
+    )
+    out, err = (agents.redacted(text, given) for text in (ended.out, ended.err))
+    agents.bring_home(ready.setting, env)
+    look()
+    found, meanwhile = kept.restore(keeping, held=ready.setting.held)
+    made = outbox.take_over(order.run, ready.box, order.autonomy, before, breached=bool(found))
+    return Came(replace(ended, out=out, err=err), found, meanwhile, made)
 
 
 @dataclass(frozen=True)
