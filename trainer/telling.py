@@ -60,6 +60,8 @@ def changes(status: KnobStatus, before: KnobStatus | None, was: int) -> Iterator
         yield Told(kind, {"outcome": outcome.to_json()})
     for test in status.opened:
         yield Told("test_opened", test.to_json())
+    for breach in status.breaches:
+        yield Told("breach", asdict(breach))
     for verdict in status.verdicts:
         # The event has a step of its own.
         detail = {key: value for key, value in asdict(verdict).items() if key != "step"}

@@ -6,7 +6,8 @@ into force, or were taken back. Nothing here looks for breaches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from gate.contract import files, ledger
 from gate.contract.findings import Finding, Severity
@@ -15,6 +16,31 @@ from gate.contract.paths import RunPaths
 
 MOST = 50
 """Sentences that one line keeps."""
+
+
+@dataclass(frozen=True)
+class Breach:
+    """One line about breaches: what somebody wrote in one tick of a meta-agent."""
+
+    seq: int
+    """The number of the line in the ledger."""
+    tick: int
+    agent: str
+    sentences: tuple[str, ...]
+
+
+def recorded(entries: Iterable[Entry]) -> tuple[Breach, ...]:
+    """Return the breaches among the records of a ledger, oldest first."""
+    return tuple(
+        Breach(
+            seq=entry.seq,
+            tick=entry.body.get("tick", 0),
+            agent=entry.body.get("agent", ""),
+            sentences=tuple(entry.body["breach"]),
+        )
+        for entry in entries
+        if entry.kind is EntryKind.REFUSED and "breach" in entry.body
+    )
 
 
 def record(

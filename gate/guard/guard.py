@@ -38,10 +38,16 @@ EVIDENCE_RULES = frozenset({"rules.difficulty"})
 
 
 class _Told(NamedTuple):
-    """How much of the ledger about effects was told already."""
+    """How much of the ledger about effects and breaches was told already."""
 
     effects: int
     experiments: int
+    breaches: int
+
+    @classmethod
+    def of(cls, past: history.History) -> _Told:
+        """Return it for a ledger of which everything was told."""
+        return cls(len(past.effects), len(past.experiments), len(past.breaches))
 
 
 class Guard:
@@ -72,7 +78,7 @@ class Guard:
         self._settled = False
         self._unfinished_steps = 0
         self._trials = Trials(run, worlds)
-        self._told = _Told(len(past.effects), len(past.experiments))
+        self._told = _Told.of(past)
         self._status = self._in_force(past.newest)
         # What the last step was played under; a reversal plays old values under a newer revision.
         self._played = self._status.knobs
@@ -209,14 +215,20 @@ class Guard:
         return replace(status, changed=changed) if changed else status
 
     def _with_news(self, status: KnobStatus) -> KnobStatus:
-        """Return a status with the tests that were opened and judged since the last one."""
-        told = _Told(len(self._past.effects), len(self._past.experiments))
+        """Return a status with the tests and the breaches that are new since the last one."""
+        told = _Told.of(self._past)
         if told == self._told:
             return status
         effects = self._past.effects[self._told.effects :]
         opened = list(self._past.experiments.values())[self._told.experiments :]
+        breached = self._past.breaches[self._told.breaches :]
         self._told = told
-        return replace(status, verdicts=tuple(map(_effect_told, effects)), opened=tuple(opened))
+        return replace(
+            status,
+            verdicts=tuple(map(_effect_told, effects)),
+            opened=tuple(opened),
+            breaches=breached,
+        )
 
     def _take_up(self, step: int, success_history: Sequence[float], now: float) -> KnobStatus:
         self._follow_ledger()

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gate.contract import experiments, knobs, ledger, windows
+from gate.contract import breaches, experiments, knobs, ledger, windows
+from gate.contract.breaches import Breach
 from gate.contract.experiments import Experiment, Outcome
 from gate.contract.findings import Finding
 from gate.contract.knobs import KnobChange, Knobs
@@ -37,6 +38,8 @@ class History:
     """Every test by its number, those included that cannot be judged."""
     effects: tuple[Outcome, ...]
     """What was found about changes, oldest first."""
+    breaches: tuple[Breach, ...]
+    """What was written by somebody whose it was not, oldest first."""
     num_bytes: int
     """Size of the ledger that this comes from; a ledger of another size has news."""
 
@@ -125,6 +128,7 @@ def read(path: Path, *, worlds: tuple[str, ...], known: History | None = None) -
         digests=ledger.file_digests(revisions),
         experiments=MappingProxyType(experiments.declared(entries)),
         effects=experiments.outcomes(entries),
+        breaches=breaches.recorded(entries),
         num_bytes=num_bytes,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from gate.contract.breaches import Breach
 from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding
 from gate.contract.knobs import KnobChange, Knobs
@@ -127,6 +128,8 @@ class KnobStatus:
     """The folder `world/NNNN` that is in force."""
     test: OpenTest | None = None
     """The test that splits the batch of this step, if one is open that does."""
+    breaches: tuple[Breach, ...] = ()
+    """What was found to be written by somebody whose it was not, since the step before."""
     verdicts: tuple[EffectTold, ...] = ()
     """What was judged since the step before."""
     opened: tuple[Experiment, ...] = ()
