@@ -106,10 +106,7 @@ def _listen(
     assert child.stdout is not None and child.stderr is not None
     said, complained = bytearray(), bytearray()
     streams = {child.stdout.fileno(): said, child.stderr.fileno(): complained}
-    while streams:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
+    while streams and (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([owner, *streams], [], [], left)
         if owner in ready:
             return "was ended with its owner", bytes(said), bytes(complained)

@@ -135,7 +135,5 @@ def unprobed(number: int) -> Finding:
 
 
 def _is_probed(change: KnobChange) -> bool:
-    spec = knobs.specs().get(change.knob)
-    if spec is None:
-        return False
+    spec = knobs.specs()[change.knob]
     return spec.file in PROBED_FILES or spec.scope in (Scope.ROLLOUT, Scope.WORLD)

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from gate import sample_world
-from gate.contract import files, ledger, protected, world_folder
+from gate.contract import candidate_world, files, ledger, protected, world_folder
+from gate.contract.findings import Refused
 from gate.contract.ledger import RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import Guard, Prober
+from gate.guard import Guard, Prober, applying, history, submission
+from gate.guard.probing import Question, Report
 from tests import live_run, proposed
 from tests.gate import candidates, fake_probe
 from tests.gate.candidates import WORDING, decided, edit, look, propose, rules_of
@@ -194,9 +196,10 @@ def test_an_old_copy_of_a_file_does_not_undo_a_newer_revision(run: RunPaths, gua
 
 def test_a_candidate_that_changes_nothing_is_refused(run: RunPaths, guard: Guard) -> None:
     propose(run)
+    assert rules_of(decided(guard)) == ["proposal.no-change"]
     edit(run, "wording.py", sample_world.FILES["wording.py"])
     propose(run)
-    assert rules_of(decided(guard)) == ["proposal.no-change"] * 2
+    assert rules_of(decided(guard, 42)) == ["proposal.no-change"]
 
 
 def spoil(run: RunPaths, tmp_path: Path, how: str) -> None:
@@ -335,3 +338,53 @@ def test_a_new_knob_of_a_world_comes_with_its_declaration(run: RunPaths, guard: 
     edit(run, "world.yaml", sample_world.DECLARATION.replace("default: 4", "default: 5"))
     propose(run)
     assert decided(guard, 42).world_revision == 1
+
+
+def test_of_a_long_difference_the_beginning_is_kept() -> None:
+    text = "\n".join(f"x{number} = {number}" for number in range(20_000))
+    kept = candidate_world.difference([sample_world.edited("wording.py", text)])
+    assert len(kept) < candidate_world.LONGEST_DIFF + 100
+    assert kept.endswith("more characters")
+
+
+def test_what_was_not_probed_is_not_brought_into_force(run: RunPaths) -> None:
+    edit(run, "wording.py")
+    propose(run)
+    proposed.submit(run, changes=None, patch=True)
+    past = history.read(run.ledger, worlds=live_run.WORLDS)
+    for number, what in ((1, "probe it first"), (2, "try it first")):
+        judged = submission.judge(
+            run, number, past, worlds=live_run.WORLDS, step=41, success_history=[]
+        )
+        with pytest.raises(ValueError, match=what):
+            submission.bring_into_force(run, judged, step=41, now=1.0)
+
+
+def apply(run: RunPaths, number: int, prober: Prober | None) -> int:
+    made, _ = applying.apply(
+        run, number, worlds=live_run.WORLDS, now=1.0, timeout_s=1.0, prober=prober
+    )
+    return made.number
+
+
+def test_a_person_applies_what_was_probed_and_nothing_else(run: RunPaths, fake: Path) -> None:
+    edit(run, "wording.py")
+    propose(run, concurrent=True)
+    proposed.submit(run, concurrent=True)
+    with pytest.raises(Refused, match="nothing probes it here"):
+        apply(run, 1, None)
+    assert apply(run, 2, None) == 1
+
+    class Meddling(Prober):
+        """A prober beside which somebody edits the candidate."""
+
+        def wait(self, question: Question) -> Report:
+            found = super().wait(question)
+            edit(run, "wording.py", "x = 1\n")
+            return found
+
+    command = fake_probe.command(fake)
+    with pytest.raises(Refused, match="changed while it was probed"):
+        apply(run, 1, Meddling(run.probe, command=command))
+    assert apply(run, 1, Prober(run.probe, command=command)) == 2
+    assert (run.world_revision(2) / "travel" / "wording.py").read_text() == "x = 1\n"

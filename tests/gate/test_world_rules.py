@@ -313,3 +313,20 @@ def test_one_world_is_one_window() -> None:
     assert worlds.findings("pace", other, proposal=concurrent, **fields) == []
     (found,) = worlds.findings("pace", other, **fields)
     assert (found.path, "another change" in found.message) == ("world.intention", True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("name: travel", "name: voyage", "world.name"),
+        ("success_metric: solved", "success_metric: won", "world.metric"),
+        ("name: travel", "name: &a travel", "world.syntax"),
+        ("name: travel", "name: \x07", "world.character"),
+    ],
+)
+def test_a_declaration_that_is_wrong_is_refused_with_its_place(
+    old: str, new: str, rule: str
+) -> None:
+    (found, *_) = worlds.findings("world_knobs", sample_world.declared(old, new))
+    assert (found.rule, found.file) == (rule, "candidate/world/travel/world.yaml")
+    assert found.line
