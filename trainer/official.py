@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,7 @@ from trainer.errors import Unusable
 from trainer.message import Choice, read_action
 from trainer.task import Task
 from trainer.worlds.tau2 import office, shelf, verdicts
-from trainer.worlds.tau2.case import Component
+from trainer.worlds.tau2.case import Component, read_case
 from trainer.worlds.tau2.session import Session
 from trainer.worlds.tau2_airline import verifier as airline
 from trainer.worlds.tau2_mock import verifier as mock
@@ -47,6 +49,7 @@ WORLDS: Mapping[str, tuple[str, ModuleType]] = {
 """The benchmark's name of each world that it can score, and the world's verifier."""
 
 SUCCESS_SLACK = 1e-6
+MAX_REASON_CHARS = 120
 
 
 class OfficialError(Unusable):
@@ -80,6 +83,7 @@ class Benchmark(Protocol):
         messages: Sequence[Mapping[str, Any]],
         *,
         ended: bool,
+        judged: bool,
     ) -> Scored:
         """Return what a dialogue is worth.
 
@@ -88,6 +92,8 @@ class Benchmark(Protocol):
             record: The task, as the benchmark writes it.
             messages: The dialogue, in the benchmark's schema.
             ended: True where the user ended it.
+            judged: False to have the texts that must be said (`COMMUNICATE`) stand in for the
+                statements that only a judge model could decide.
         """
         ...
 
@@ -101,6 +107,9 @@ class OfficialResult:
     """Mean over the scored dialogues, in [0, 1]."""
     agreeing: int
     """Scored dialogues to which our verifier gave the same reward."""
+    unjudged: int
+    """Scored dialogues in which `COMMUNICATE` stood in for a judge model's word: a mean with any of
+    them is no pass^1 of the benchmark's."""
     unscored: Mapping[str, int]
     """How many dialogues have no official score, by reason."""
 
@@ -143,6 +152,7 @@ class Tau2Package:
         messages: Sequence[Mapping[str, Any]],
         *,
         ended: bool,
+        judged: bool,
     ) -> Scored:
         """See `Benchmark.score`."""
         reasons = self._simulation.TerminationReason
@@ -156,14 +166,17 @@ class Tau2Package:
             messages=[self._read(entry) for entry in messages],
         )
         task = self._tasks.Task.model_validate(record)
-        kind = self._evaluator.EvaluationType.ALL
+        kind = self._evaluator.EvaluationType
+        kinds = [kind.ALL] if judged else [kind.ENV, kind.COMMUNICATE]
         try:
-            info = self._evaluator.evaluate_simulation(run, task, kind, False, domain)
+            infos = [
+                self._evaluator.evaluate_simulation(run, task, one, False, domain) for one in kinds
+            ]
         except ValueError as error:
             # An output that differs from ours, or a check of theirs that raises: neither is a word
             # about the policy.
-            return Scored(None, f"the package refuses it: {str(error)[:200]}")
-        return Scored(float(info.reward))
+            return Scored(None, _reason(str(error)))
+        return Scored(math.prod(float(info.reward) for info in infos))
 
     def _read(self, entry: Mapping[str, Any]) -> Any:
         kinds = {
@@ -172,6 +185,19 @@ class Tau2Package:
             "tool": self._message.ToolMessage,
         }
         return kinds[entry["role"]].model_validate(entry)
+
+
+def _reason(message: str) -> str:
+    tool = re.search(r"^name: (\w+)$", message, re.MULTILINE)
+    if tool is not None and "Expected:" in message:
+        return f"its {tool.group(1)} says something else than ours"
+    return f"the package refuses it: {message[:MAX_REASON_CHARS]}"
+
+
+class _Pair(NamedTuple):
+    theirs: Scored
+    ours: float
+    judged: bool
 
 
 def score(
@@ -198,10 +224,11 @@ def score(
             f"{', '.join(WORLDS)}"
         )
     _check_data(known.values(), benchmark)
-    found: dict[str, list[tuple[Scored, float]]] = {}
+    found: dict[str, list[_Pair]] = {}
     for task, episode in pairs:
-        ours = episode.success or 0.0
-        found.setdefault(task.world, []).append((_score(task, episode.turns, benchmark), ours))
+        theirs = _score(task, episode.turns, benchmark)
+        pair = _Pair(theirs, episode.success or 0.0, _is_judged(task))
+        found.setdefault(task.world, []).append(pair)
     return {world: _result(entries) for world, entries in sorted(found.items())}
 
 
@@ -223,13 +250,20 @@ def messages(task: Task, turns: Sequence[Turn]) -> tuple[list[dict[str, Any]], b
 
 
 def _score(task: Task, turns: Sequence[Turn], benchmark: Benchmark) -> Scored:
-    domain, _ = WORLDS[task.world]
-    record = task.payload["record"]
-    basis = (record.get("evaluation_criteria") or {}).get("reward_basis") or ()
-    if Component.NL_ASSERTION in basis and not os.environ.get(JUDGE_KEY):
-        return Scored(None, f"a judge model decides it: set {JUDGE_KEY}")
     written, ended = messages(task, turns)
-    return benchmark.score(domain, record, written, ended=ended)
+    return benchmark.score(
+        WORLDS[task.world][0],
+        task.payload["record"],
+        written,
+        ended=ended,
+        judged=_is_judged(task),
+    )
+
+
+def _is_judged(task: Task) -> bool:
+    """True where no judge model is needed, or one is there."""
+    basis = read_case(task.payload["record"]).basis
+    return Component.NL_ASSERTION not in basis or bool(os.environ.get(JUDGE_KEY))
 
 
 def _check_data(tasks: Iterable[Task], benchmark: Benchmark) -> None:
@@ -271,12 +305,14 @@ def _call_pair(
     ]
 
 
-def _result(entries: Sequence[tuple[Scored, float]]) -> OfficialResult:
-    rewards = [(one.reward, ours) for one, ours in entries if one.reward is not None]
-    reasons = [one.reason for one, _ in entries if one.reward is None]
+def _result(entries: Sequence[_Pair]) -> OfficialResult:
+    scored = [(one.theirs.reward, one) for one in entries if one.theirs.reward is not None]
+    reasons = [one.theirs.reason for one in entries if one.theirs.reward is None]
+    mean = sum(reward for reward, _ in scored) / len(scored) if scored else None
     return OfficialResult(
-        scored=len(rewards),
-        reward=round(sum(reward for reward, _ in rewards) / len(rewards), 6) if rewards else None,
-        agreeing=sum(abs(reward - ours) <= SUCCESS_SLACK for reward, ours in rewards),
+        scored=len(scored),
+        reward=None if mean is None else round(mean, 6),
+        agreeing=sum(abs(reward - one.ours) <= SUCCESS_SLACK for reward, one in scored),
+        unjudged=sum(not one.judged for _, one in scored),
         unscored={reason: reasons.count(reason) for reason in sorted(set(reasons))},
     )

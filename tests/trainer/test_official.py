@@ -49,6 +49,7 @@ class Replayer:
         messages: Sequence[Mapping[str, Any]],
         *,
         ended: bool,
+        judged: bool,
     ) -> Scored:
         """Replay the calls of both sides in order and judge the end."""
         bases = telecom.bases_of(self.tasks[record["id"]])
@@ -65,6 +66,32 @@ class Replayer:
         said = [one["content"] for one in messages if one["role"] == "assistant" and one["content"]]
         case = read_case(record)
         return Scored(score(telecom.DOMAIN, case, bases, office, said, ended=ended).reward)
+
+
+@dataclass
+class Generous:
+    """A benchmark that finds every dialogue perfect that it does not refuse."""
+
+    refuses: Mapping[str, str] = field(default_factory=dict)
+    """Why, by task."""
+    ended: list[bool] = field(default_factory=list)
+
+    def check(self, domain: str, digests: Mapping[str, str]) -> None:
+        """Take any data."""
+
+    def score(
+        self,
+        domain: str,
+        record: Mapping[str, Any],
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        ended: bool,
+        judged: bool,
+    ) -> Scored:
+        """Return the best score."""
+        self.ended.append(ended)
+        reason = self.refuses.get(record["id"], "")
+        return Scored(None if reason else 1.0, reason)
 
 
 def real_tasks(test_data: Path, world: str) -> list[Task]:
@@ -107,7 +134,11 @@ def test_a_replay_of_the_messages_alone_agrees_with_our_verdict(
     ours = sum(one.success or 0.0 for one in episodes) / len(episodes)
     assert official.score(tasks, episodes, replayer) == {
         "tau2_telecom": OfficialResult(
-            scored=len(tasks), reward=round(ours, 6), agreeing=len(tasks), unscored={}
+            scored=len(tasks),
+            reward=round(ours, 6),
+            agreeing=len(tasks),
+            unjudged=0,
+            unscored={},
         )
     }
     assert set(replayer.digests["telecom"]) == {"db.toml", "user_db.toml"}
@@ -136,14 +167,27 @@ def test_an_unknown_tool_is_a_call_that_failed(test_data: Path) -> None:
     assert written[-1]["error"] is True
 
 
-def test_what_a_judge_must_decide_is_not_scored_without_one(
+def test_without_a_judge_model_its_part_is_left_out_and_counted(
     test_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(official.JUDGE_KEY, raising=False)
     tasks = real_tasks(test_data, "tau2_retail")[:3]
-    (result,) = official.score(tasks, played(tasks, "closing"), Replayer()).values()
-    assert (result.scored, result.reward) == (0, None)
-    assert result.unscored == {"a judge model decides it: set OPENAI_API_KEY": 3}
+    episodes = played(tasks, "closing")
+    monkeypatch.delenv(official.JUDGE_KEY, raising=False)
+    (without,) = official.score(tasks, episodes, Generous()).values()
+    monkeypatch.setenv(official.JUDGE_KEY, "some key")
+    (judged,) = official.score(tasks, episodes, Generous()).values()
+    assert (without.scored, without.unjudged) == (3, 3)
+    assert (judged.scored, judged.unjudged) == (3, 0)
+
+
+def test_a_dialogue_without_a_score_is_counted_with_its_reason_and_is_no_zero(
+    test_data: Path,
+) -> None:
+    tasks = real_tasks(test_data, "tau2_telecom")[:4]
+    benchmark = Generous(refuses={tasks[0].id: "its tools differ"})
+    (result,) = official.score(tasks, played(tasks, "closing"), benchmark).values()
+    assert (result.scored, result.reward) == (3, 1.0)
+    assert result.unscored == {"its tools differ": 1}
 
 
 def test_tasks_of_ours_have_no_official_score() -> None:
@@ -156,28 +200,6 @@ def test_other_worlds_have_no_official_score() -> None:
     tasks = catalog.tasks("function", "evaluation")[:1]
     with pytest.raises(OfficialError, match="none of the episodes is of a world that tau2 scores"):
         official.score(tasks, played(tasks, "idle"), Replayer())
-
-
-@dataclass
-class Generous:
-    """A benchmark that finds every dialogue perfect."""
-
-    ended: list[bool] = field(default_factory=list)
-
-    def check(self, domain: str, digests: Mapping[str, str]) -> None:
-        """Take any data."""
-
-    def score(
-        self,
-        domain: str,
-        record: Mapping[str, Any],
-        messages: Sequence[Mapping[str, Any]],
-        *,
-        ended: bool,
-    ) -> Scored:
-        """Return the best score."""
-        self.ended.append(ended)
-        return Scored(1.0)
 
 
 def test_an_evaluation_has_official_scores_beside_its_own(
@@ -217,4 +239,4 @@ def test_the_package_agrees_on_every_dialogue(test_data: Path, world: str, playe
     tasks = real_tasks(test_data, world)
     (result,) = official.score(tasks, played(tasks, player), Tau2Package()).values()
     assert result.agreeing == result.scored
-    assert not any("Expected" in reason for reason in result.unscored), "an output differs"
+    assert not any("than ours" in reason for reason in result.unscored)

@@ -95,9 +95,10 @@ def _reliability(by_world: Mapping[str, WorldResult]) -> Table:
 
 
 def _official(results: Mapping[str, OfficialResult]) -> Table:
-    table = Table("world", "official reward", "scored", "as ours", "not scored")
+    table = Table("world", "official reward", "scored", "as ours", "no judge", "not scored")
     for world, one in results.items():
         reasons = "; ".join(f"{count}: {reason}" for reason, count in one.unscored.items())
         reward = "-" if one.reward is None else f"{one.reward:.3f}"
-        table.add_row(world, reward, str(one.scored), str(one.agreeing), reasons or "-")
+        counts = (str(one.scored), str(one.agreeing), str(one.unjudged))
+        table.add_row(world, reward, *counts, reasons or "-")
     return table
