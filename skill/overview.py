@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gate.contract import ledger
+from gate.contract import ledger, proposals, restarts
 from gate.contract.paths import RunPaths
 from skill import fence
 from skill.diagnosis import blame, detectors, signals
@@ -124,9 +124,14 @@ def _questions(window: Window, paths: RunPaths) -> list[str]:
     ):
         if window.status.get(key):
             found.append(told)
-    waiting = sorted(paths.proposals.glob("*.yaml"))
-    open_ones = [path for path in waiting if not path.with_suffix(".report.json").exists()]
-    found += [f"proposal {fence.name(path.stem)} has no report yet" for path in open_ones[:5]]
+    names = proposals.names(paths)
+    open_ones = [n for n in proposals.numbers(names) if not paths.report(n).exists()]
+    found += [f"proposal {number:04d} has no report yet" for number in open_ones[:5]]
+    found += [
+        f"draft {number:04d} waits for a person: gate apply RUN {number}"
+        for number in proposals.drafts(names)[:5]
+    ]
+    found += [f"a restart is asked for: {request.fault}" for request in restarts.read(paths)[-1:]]
     tests = sorted(paths.experiments.glob("*.yaml"))
     found += [f"test {fence.name(path.stem)} is on file in experiments/" for path in tests[-3:]]
     return found

@@ -41,8 +41,6 @@ SHORTEST_SECRET = 6
 LARGEST_CREDENTIALS = 64 * 1024
 
 _CREDENTIALS = (".claude/.credentials.json", ".claude.json", ".codex/auth.json")
-_SCRIPTS = (".venv/bin/python skill/eau-meta-agent/scripts/", ".venv/bin/python -m skill ")
-_ASKING = (".venv/bin/python -m gate check ", ".venv/bin/python -m gate log ")
 
 
 class UnknownAgent(ValueError):
@@ -224,7 +222,7 @@ def last_words(output: str, *, most: int = 4000) -> str:
 def _claude(setting: Setting) -> list[str]:
     mine = [f"/{folder.resolve()}/**" for folder in _own(setting)]
     allowed = ["Read", "Skill", *(f"{tool}({path})" for path in mine for tool in ("Edit", "Write"))]
-    allowed += ["Bash"] if setting.held else [f"Bash({one}*)" for one in (*_SCRIPTS, *_ASKING)]
+    allowed += ["Bash"] if setting.held else [f"Bash({one}*)" for one in profiles.COMMANDS]
     denied = [f"{tool}({path}/**)" for path in setting.evaluation for tool in ("Read", "Edit")]
     settings = json.dumps(
         # Its sandbox cannot be made inside the outer fence, which holds already.

@@ -18,14 +18,14 @@ RESULTS = "~/.local/share/eau/evaluations"
 TASKS = "trainer/worlds/*/evaluation"
 CLAUDE, CODEX = Path(".claude/settings.json"), Path(".codex/config.toml")
 
-_OWN = ("candidate", "proposals")
 _THEIRS = ("knobs", "world", "episodes", "checkpoints", "experiments", "supervisor")
-_COMMANDS = (
-    ".venv/bin/python skill/eau-meta-agent/scripts/*",
-    ".venv/bin/python -m skill *",
-    ".venv/bin/python -m gate check *",
-    ".venv/bin/python -m gate log *",
+COMMANDS = (
+    ".venv/bin/python skill/eau-meta-agent/scripts/",
+    ".venv/bin/python -m gate check ",
+    ".venv/bin/python -m gate log ",
 )
+"""How commands begin that a client may run where no kernel holds it. `python -m skill` is not among
+them: it can start a supervisor, and that any program."""
 
 
 def claude(evaluation: Sequence[str]) -> str:
@@ -40,8 +40,9 @@ def claude(evaluation: Sequence[str]) -> str:
     denied += [f"Edit({page})" for page in PAGES]
     denied += [f"Edit(runs/*/{folder}/**)" for folder in _THEIRS]
     denied += [f"Edit(runs/*/{name})" for name in ("*.jsonl", "status.json", "run.yaml")]
-    allowed = [f"Bash({command})" for command in _COMMANDS]
-    allowed += [f"Edit(runs/*/{folder}/**)" for folder in _OWN] + ["Edit(experience/**)"]
+    allowed = [f"Bash({command}*)" for command in COMMANDS]
+    # Proposals are written by their script; a file tool could write those of another run.
+    allowed += ["Edit(runs/latest/candidate/**)", "Edit(experience/**)"]
     settings = {
         "permissions": {"allow": allowed, "deny": denied},
         "sandbox": {

@@ -28,6 +28,9 @@ from skill.supervisor.enclosure import Kind, Plan
 from skill.supervisor.live_knobs import LiveKnobs
 from skill.supervisor.process import Ended
 
+SCRATCH = "eau-tick-"
+"""How the temporary folders of ticks begin; the supervisor's process id follows."""
+
 NOT_PROTECTED = (
     "evaluation is not protected: no kernel fence is to be had here, so a meta-agent could read it"
 )
@@ -127,7 +130,8 @@ def run_tick(
     """
     folder = order.run.supervisor / f"{number:04d}"
     folder.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix="eau-tick-"))
+    _clear_leftovers()
+    scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-"))
     try:
         ready = _prepare(order, reason, folder, scratch, env)
         step = standing.last_step(order.run)
@@ -304,6 +308,15 @@ def _looker(order: Order, knobs: LiveKnobs, before: set[str], *, held: bool) -> 
             outbox.hold_back(order.run, before)
 
     return look
+
+
+def _clear_leftovers() -> None:
+    """Remove the homes of ticks whose supervisor was killed: they hold copies of credentials."""
+    for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
+        pid = path.name.removeprefix(SCRATCH).partition("-")[0]
+        mine = not path.is_symlink() and path.stat().st_uid == os.getuid()
+        if mine and pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(folder: Path, tick: Tick, ended: Ended, asked: str) -> None:

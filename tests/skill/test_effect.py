@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from gate.contract import ledger, proposals
+from gate.contract import ledger, proposals, restarts
 from gate.contract.ledger import EntryKind
 from gate.contract.paths import RunPaths
+from gate.contract.restarts import Fault, RestartRequest
 from gate.guard import applying
 from gate.guard.guard import Guard
 from skill import fence, standing
-from skill.commands import effect
+from skill.commands import effect, status
 from skill.standing import State
 from tests import live_run, proposed
 
@@ -123,3 +124,14 @@ def test_an_unknown_proposal_and_a_broken_ledger_block(
         file.write('{"seq": 9}\n')
     assert effect.main([str(run.root)]) == 1
     assert "ledger line" in capsys.readouterr().err
+
+
+def test_status_tells_a_draft_and_a_restart_that_wait_for_a_person(
+    run: RunPaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proposals.submit(run, proposed.content(), draft=True)
+    restarts.submit(run, RestartRequest(Fault.RECORDS_DAMAGED, "it broke", "x", steps=(3,)))
+    status.main([str(run.root)])
+    shown = capsys.readouterr().out
+    assert "draft 0001 waits for a person: gate apply RUN 1" in shown
+    assert "a restart is asked for: records_damaged" in shown

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,7 @@ from gate.contract.ledger import EntryKind
 from gate.contract.paths import RunPaths
 from gate.guard.guard import Guard
 from skill.supervisor import agents, enclosure
+from skill.supervisor import tick as ticking
 from skill.supervisor.enclosure import Kind, Plan
 from tests import live_run, proposed
 from tests.skill import station
@@ -297,6 +299,26 @@ def test_a_client_that_misbehaves_costs_its_tick_alone(
     assert tick["end"] == told
     assert (place.run.supervisor / "0001" / "out.txt").stat().st_size < 4 << 20
     assert _of(place) == []
+
+
+def test_a_killed_supervisor_takes_its_agent_along(held: Station) -> None:
+    forks = (
+        "if os.fork() == 0:\n    os.setsid()\n(RUN / 'candidate' / 'up').touch(); time.sleep(600)"
+    )
+    child = background(held, "--once", "--agent", held.script(forks))
+    until = time.monotonic() + 30
+    while not (held.run.candidate / "up").exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    assert _of(held) != []
+    child.kill()
+    child.wait()
+    while _of(held) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert _of(held) == []
+    homes = f"{ticking.SCRATCH}{child.pid}-*"
+    assert list(Path(tempfile.gettempdir()).glob(homes)), "killed before it could clear"
+    held.once("pass")
+    assert not list(Path(tempfile.gettempdir()).glob(homes))
 
 
 def test_a_program_that_is_not_there_is_said_at_once(place: Station) -> None:
