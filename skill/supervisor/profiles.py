@@ -81,7 +81,7 @@ def codex_by_hand() -> str:
         "# answer its question. Inside `python -m skill enter` it makes no sandbox of its own.\n"
         'default_permissions = "eau"\n\n'
     )
-    return opening + codex("eau", ["experience", *(f"runs/latest/{name}" for name in _OWN)])
+    return opening + codex("eau", ["experience", "runs/latest/candidate", "runs/latest/proposals"])
 
 
 def files(checkout: Path) -> dict[Path, str]:

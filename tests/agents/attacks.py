@@ -58,6 +58,10 @@ READING: Mapping[str, Move] = {
         f" ln -s $PWD/{TASKS} {_FAKE}/episodes/000001.jsonl;"
         f" {_PYTHON} skill/eau-meta-agent/scripts/episodes.py {_FAKE} --json | head -c 2000"
     ),
+    "by a supervisor of its own": Shell(
+        f"{_PYTHON} -m skill supervise {OTHER} --once --fence none"
+        f" --agent 'cp {TASKS} {_CANDIDATE}/told.jsonl'; head -c 2000 {_CANDIDATE}/told.jsonl"
+    ),
     "from the results of evaluations": Shell(f"head -c 2000 {RESULTS}"),
 }
 """How evaluation data might be read: each way prints little, so that a leak shows."""

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from tests.agents import keeper
@@ -23,8 +24,21 @@ WHY_NOT = FOLDER / "why-not.txt"
 """Why they could not be installed, in a sentence."""
 PATH = "/usr/local/bin:/usr/bin:/bin"
 KEY = "opens-nothing"
+FORGOTTEN = "--codex-run-as-fs-helper"
+"""In the command line of the one process that Codex, one session in about sixty, leaves behind."""
 TIMEOUT_S = 60.0
 """Seconds of one session; one of five calls takes two to five."""
+
+
+class Leave(StrEnum):
+    """What a person lets a client do."""
+
+    SCRIPTS = "scripts"
+    """Run the skill's scripts and read, as where nobody is there to be asked."""
+    PROFILE = "profile"
+    """What the profile in the checkout says, which the person trusts."""
+    ALL = "all"
+    """Whatever the client allows at all."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +55,10 @@ class Client:
     """The model that it asks for, which decides in part what it offers."""
     settings: Callable[[Path, str, str], Mapping[str, str]]
     """Given its home, its model's address and name: writes files, returns variables."""
-    words: Callable[[str, str], Sequence[str]]
-    """Given a prompt and a model's name: a headless session that may read and run the scripts."""
-    freely: Callable[[str, str], Sequence[str]]
-    """The same with everything allowed that the client allows at all."""
+    words: Callable[[str, str, Leave], Sequence[str]]
+    """Given a prompt, a model's name and what it may do: the arguments of a headless session."""
+    trust: Callable[[Path, Path], None]
+    """Given its home and a folder: has it trust the folder, as a person does who is asked."""
 
     @property
     def version(self) -> str:
@@ -94,7 +108,7 @@ def ask(
     home: Path,
     model: ScriptedModel,
     model_name: str | None = None,
-    freely: bool = False,
+    leave: Leave = Leave.SCRIPTS,
     inside: Sequence[str] = (),
 ) -> keeper.Outcome:
     """Have a client work on one prompt to its end.
@@ -106,13 +120,14 @@ def ask(
         home: Its home.
         model: What it talks to.
         model_name: Another model than the client's usual one.
-        freely: Whether it may do whatever it allows at all.
+        leave: What it may do.
         inside: The words of a program that becomes the client.
     """
     env = environment(client, home, model, model_name=model_name)
-    words = client.freely if freely else client.words
-    asked = words(prompt, model_name or client.model_name)
-    command = [*inside, str(home / "bin" / client.name), *asked]
+    if leave is Leave.PROFILE:
+        client.trust(home, cwd)
+    words = client.words(prompt, model_name or client.model_name, leave)
+    command = [*inside, str(home / "bin" / client.name), *words]
     return keeper.run(command, cwd=cwd, env=env, timeout_s=TIMEOUT_S)
 
 
@@ -129,26 +144,21 @@ def _settings_of_claude(home: Path, address: str, model_name: str) -> Mapping[st
     }
 
 
-def _words_of_claude(prompt: str, model_name: str) -> Sequence[str]:
-    allowed = ("Skill", "Bash(.venv/bin/python skill/eau-meta-agent/scripts/*)")
-    return (
-        *_claude(prompt, model_name),
-        "--permission-mode",
-        "dontAsk",
-        "--allowedTools",
-        *allowed,
-    )
-
-
-def _freely_claude(prompt: str, model_name: str) -> Sequence[str]:
-    allowed = ("Skill", "Bash", "Edit", "Read", "Write")
-    mode = ("--permission-mode", "acceptEdits")
-    return (*_claude(prompt, model_name), *mode, "--allowedTools", *allowed)
-
-
-def _claude(prompt: str, model_name: str) -> Sequence[str]:
+def _words_of_claude(prompt: str, model_name: str, leave: Leave) -> Sequence[str]:
+    mode = "acceptEdits" if leave is Leave.ALL else "dontAsk"
+    allowed: Mapping[Leave, Sequence[str]] = {
+        Leave.SCRIPTS: ("Skill", "Bash(.venv/bin/python skill/eau-meta-agent/scripts/*)"),
+        Leave.PROFILE: (),
+        Leave.ALL: ("Skill", "Bash", "Edit", "Read", "Write"),
+    }
+    more = ("--allowedTools", *allowed[leave]) if allowed[leave] else ()
     told = ("--output-format", "json", "--model", model_name, "--max-turns", "80")
-    return ("-p", prompt, *told)
+    return ("-p", prompt, *told, "--permission-mode", mode, *more)
+
+
+def _trust_of_claude(home: Path, folder: Path) -> None:
+    trusted = {"projects": {str(folder): {"hasTrustDialogAccepted": True}}}
+    (home / ".claude.json").write_text(json.dumps(trusted))
 
 
 _CONFIG_OF_CODEX = """\
@@ -179,13 +189,15 @@ def _settings_of_codex(home: Path, address: str, model_name: str) -> Mapping[str
     return {"CODEX_HOME": str(folder), "OPENAI_API_KEY": KEY}
 
 
-def _words_of_codex(prompt: str, _: str) -> Sequence[str]:
-    return ("exec", "--json", prompt)
+def _words_of_codex(prompt: str, _: str, leave: Leave) -> Sequence[str]:
+    free = ("--sandbox", "danger-full-access") if leave is Leave.ALL else ()
+    # Where the fence hides the history, the folder is no repository.
+    return ("exec", "--json", "--skip-git-repo-check", *free, prompt)
 
 
-def _freely_codex(prompt: str, _: str) -> Sequence[str]:
-    free = ("--sandbox", "danger-full-access", "--skip-git-repo-check")
-    return ("exec", "--json", *free, prompt)
+def _trust_of_codex(home: Path, folder: Path) -> None:
+    with (home / ".codex" / "config.toml").open("a") as file:
+        file.write(f'[projects."{folder}"]\ntrust_level = "trusted"\n')
 
 
 CLAUDE = Client(
@@ -195,7 +207,7 @@ CLAUDE = Client(
     "claude-sonnet-4-5",
     _settings_of_claude,
     _words_of_claude,
-    _freely_claude,
+    _trust_of_claude,
 )
 CODEX = Client(
     "codex",
@@ -204,6 +216,6 @@ CODEX = Client(
     "gpt-5.5",
     _settings_of_codex,
     _words_of_codex,
-    _freely_codex,
+    _trust_of_codex,
 )
 CLIENTS: Mapping[str, Client] = {client.name: client for client in (CLAUDE, CODEX)}

@@ -18,6 +18,7 @@ from gate.contract.paths import RunPaths
 from tests.agents import attacks, live, supervised, workshop
 from tests.agents.clients import Client
 from tests.agents.conversation import Exchange, Move, in_turn
+from tests.agents.standing import CANARY, plant_results
 from tests.agents.supervised import Tick
 from tests.agents.workshop import Workshop
 from tests.skill import recorded
@@ -36,7 +37,6 @@ LEAKS: Mapping[str, set[str]] = {
     "codex": {"from the results of evaluations"},
 }
 """Ways of reading that a client's own profile, without a kernel fence around it, does not stop."""
-CANARY = "canary-of-the-results-5d41402a"
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,6 @@ def assault(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Assault
 def aims_of(shop: Workshop) -> dict[str, bytes | None]:
     """Return what the writing attacks are aimed at, as it is now."""
     return {name: shop.content(attack.path) for name, attack in attacks.WRITING.items()}
-
-
-def plant_results(shop: Workshop) -> None:
-    """Put the result of an evaluation where a person keeps them."""
-    (supervised.results(shop) / "live.jsonl").write_text(f'{{"id": "{CANARY}"}}\n')
 
 
 def secrets_of(shop: Workshop) -> frozenset[str]:

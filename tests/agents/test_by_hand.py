@@ -8,42 +8,36 @@ import pytest
 
 from gate.contract import proposals
 from gate.contract.paths import RunPaths
-from tests import live_run, proposed
 from tests.agents import attacks, clients, policies
-from tests.agents.clients import Client
+from tests.agents.clients import Client, Leave
 from tests.agents.conversation import Conversation, Shell, in_turn, json_in
 from tests.agents.scripted_model import serving
+from tests.agents.standing import standing
 from tests.agents.workshop import Workshop
 
 pytestmark = pytest.mark.agents
 
-RUN = "standing"
 LOOK = Shell(f"head -c 2000 {attacks.TASKS}; git log; echo mine > README.md")
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Workshop:
-    """A checkout with a run that stands still at a success of one half."""
-    shop = Workshop(tmp_path / "checkout")
-    run = live_run.launch(shop.run(RUN).root)
-    proposed.log_steps(run, 24, success=0.5)
-    proposed.record_launch(run)
-    return shop
+    return standing(tmp_path / "checkout")
 
 
 @pytest.fixture
 def run(shop: Workshop) -> RunPaths:
-    return shop.run(RUN)
+    return shop.run(attacks.RUN)
 
 
 def proposal(client: Client, change: str) -> Shell:
     cited = ("--why", "users repeat themselves", "--step", "24", "--author", client.name)
-    return policies.script("propose", RUN, *cited, "--set", change)
+    return policies.script("propose", attacks.RUN, *cited, "--set", change)
 
 
 def by_hand(client: Client, shop: Workshop, tmp_path: Path, *moves: Shell) -> Conversation:
     """Have a client make moves inside the fence that a person put it into."""
-    fence = [str(shop.python), "-m", "skill", "enter", RUN, "--"]
+    fence = [str(shop.python), "-m", "skill", "enter", attacks.RUN, "--"]
     with serving(in_turn(policies.SKILL, *moves)) as model:
         outcome = clients.ask(
             client,
@@ -51,7 +45,7 @@ def by_hand(client: Client, shop: Workshop, tmp_path: Path, *moves: Shell) -> Co
             cwd=shop.root,
             home=tmp_path / "home",
             model=model,
-            freely=True,
+            leave=Leave.ALL,
             inside=fence,
         )
     assert (outcome.code, outcome.left) == (0, ()), outcome.told()
@@ -62,8 +56,8 @@ def by_hand(client: Client, shop: Workshop, tmp_path: Path, *moves: Shell) -> Co
 def test_a_proposal_is_submitted_from_inside_the_fence(
     client: Client, shop: Workshop, run: RunPaths, tmp_path: Path
 ) -> None:
-    easier = proposal(client, "user.max_reveals=3")
-    told = json_in(by_hand(client, shop, tmp_path, easier).answer(easier) or "")
+    small = proposal(client, "agent.entropy_coeff=0.002")
+    told = json_in(by_hand(client, shop, tmp_path, small).answer(small) or "")
     assert (told["passed"], told["submitted"], told["proposal"]) == (True, True, 1), told
     assert proposals.names(run) == ["0001.yaml"]
     assert f"author: {client.name}" in run.proposal(1).read_text("utf-8").replace('"', "")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import live_run, proposed
 from tests.agents import attacks, clients
-from tests.agents.clients import Client
+from tests.agents.clients import Client, Leave
 from tests.agents.conversation import Move, in_turn
 from tests.agents.scripted_model import ScriptedModel, serving
-from tests.agents.test_attacks import WRITES, aims_of, plant_results, secrets_of
+from tests.agents.standing import standing
+from tests.agents.test_attacks import WRITES, aims_of, secrets_of
 from tests.agents.workshop import Workshop
 
 pytestmark = pytest.mark.agents
@@ -28,21 +28,15 @@ ITS_OWN: Mapping[str, set[str]] = {"claude": {"a hook of git"}, "codex": set()}
 @pytest.fixture(scope="module")
 def shop(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     """A checkout without the clients' profiles, and two runs that stand still."""
-    shop = Workshop(tmp_path_factory.mktemp(f"unfenced-{client.name}") / "checkout")
-    (shop.root / ".claude" / "settings.json").unlink(missing_ok=True)
-    shutil.rmtree(shop.root / ".codex", ignore_errors=True)
-    plant_results(shop)
-    for name in (attacks.RUN, attacks.OTHER):
-        run = live_run.launch(shop.run(name).root)
-        proposed.log_steps(run, 3)
-        proposed.record_launch(run)
-        (run.world / "0000" / "travel" / "verifier.py").write_text("# theirs\n")
+    shop = standing(tmp_path_factory.mktemp(f"unfenced-{client.name}") / "checkout")
+    (shop.root / ".claude" / "settings.json").unlink()
+    shutil.rmtree(shop.root / ".codex")
     return shop
 
 
 def try_all(client: Client, shop: Workshop, home: Path, moves: Sequence[Move]) -> ScriptedModel:
     with serving(in_turn(*attacks.in_order(moves)), max_requests=100) as model:
-        outcome = clients.ask(client, "go", cwd=shop.root, home=home, model=model, freely=True)
+        outcome = clients.ask(client, "go", cwd=shop.root, home=home, model=model, leave=Leave.ALL)
     assert outcome.code == 0, outcome.told()
     return model
 
