@@ -314,9 +314,12 @@ def _clear_leftovers() -> None:
     """Remove the homes of ticks whose supervisor was killed: they hold copies of credentials."""
     for path in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*-*"):
         pid = path.name.removeprefix(SCRATCH).partition("-")[0]
-        mine = not path.is_symlink() and path.stat().st_uid == os.getuid()
-        if mine and pid.isdigit() and not Path("/proc", pid).exists():
-            shutil.rmtree(path, ignore_errors=True)
+        if not pid.isdigit() or Path("/proc", pid).exists():
+            continue
+        # Another supervisor may be clearing the same one.
+        with contextlib.suppress(FileNotFoundError):
+            if path.lstat().st_uid == os.getuid() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _write(folder: Path, tick: Tick, ended: Ended, asked: str) -> None:
