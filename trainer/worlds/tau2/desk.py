@@ -35,6 +35,7 @@ class Desk:
         *,
         policy: str,
         metric: str,
+        system: str | None = None,
     ) -> None:
         """Open a desk; nothing is said yet.
 
@@ -46,18 +47,21 @@ class Desk:
                 `max_tool_errors` matter here.
             policy: What the agent may and must do.
             metric: The world's name of the reward among its metrics.
+            system: What the agent reads first; None for the words that all tau2 desks have.
         """
         self._domain = domain
         self._metric = metric
         self._max_errors = int(settings.get("max_tool_errors", MAX_TOOL_ERRORS))
         self._session = Session(domain, task, bases)
-        self._system = wording.system(
-            policy,
-            tuple(domain.agent.tools.values()),
-            style=settings.get("prompt_style", wording.FULL),
-            max_steps=int(settings.get("max_steps", TURN_LIMIT)),
-            history=self._session.case.history,
-        )
+        if system is None:
+            system = wording.system(
+                policy,
+                tuple(domain.agent.tools.values()),
+                style=settings.get("prompt_style", wording.FULL),
+                max_steps=int(settings.get("max_steps", TURN_LIMIT)),
+                history=self._session.case.history,
+            )
+        self._system = system
         self._started = False
 
     def start(self) -> Opening:
@@ -111,6 +115,8 @@ class Desk:
 
     def _call(self, action: Action) -> StepResult:
         outcome = self._session.call(action.name, action.arguments)
+        if self._session.ended:
+            return self._over(("transferred", "handed_over"))
         if outcome.ok:
             event = "written" if outcome.mutates else "looked_up"
             handed = ("transferred",) if action.name == TRANSFER else ()

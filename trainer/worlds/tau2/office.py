@@ -31,6 +31,8 @@ class Domain:
     heeds: Callable[[Office, str], Sequence[NamedCall]] | None = None
     """Reads from the agent's words what the user is asked to do with tools of their own; None where
     users do nothing for being asked."""
+    hand_over_ends: bool = False
+    """True where the hand-over itself ends a dialogue, not the words that follow it."""
 
     def toolkit(self, side: Side) -> Toolkit:
         """Return the toolkit of a side."""

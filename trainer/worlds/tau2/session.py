@@ -45,6 +45,7 @@ class Session:
         outcome = self.office.call(NamedCall(Side.AGENT, name, arguments))
         self.num_refused += not outcome.ok
         self.transferred = self.transferred or (outcome.ok and name == TRANSFER)
+        self.ended = self.ended or (self.transferred and self.domain.hand_over_ends)
         return outcome
 
     def say(self, words: str) -> None:

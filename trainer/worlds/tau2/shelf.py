@@ -26,6 +26,8 @@ WORLDS = Path(__file__).parents[1]
 """Where the built-in worlds lie; a run's copy of a world has no data."""
 REAL = "tau2-bench "
 """What the provenance of a real task begins with; its folder follows."""
+OLDER = "tau-bench "
+"""The same for a task of the benchmark before it."""
 
 Shape = Callable[[Any], dict[str, Any]]
 """Brings a database file's content into the form that a domain's tools expect."""
@@ -47,8 +49,9 @@ def folder_of(task: Task) -> Path:
     """
     if task.provenance == BUILT_IN:
         return WORLDS / Path(task.world).name / Path(task.payload["shelf"]).name
-    if task.provenance.startswith(REAL):
-        return Path(task.provenance.removeprefix(REAL))
+    for prefix in (REAL, OLDER):
+        if task.provenance.startswith(prefix):
+            return Path(task.provenance.removeprefix(prefix))
     raise SourceError(
         f"task {task.id}: its provenance {task.provenance!r} names no folder with its data; load "
         "it with the loader of its world"
@@ -59,14 +62,15 @@ def bases(task: Task, *, agent: Shape = dict, user: Shape = dict) -> Bases:
     """Return the databases of a task, read at most once in a process.
 
     Args:
-        task: A task with `payload["agent_db"]` and `payload["user_db"]`, names and digests.
+        task: A task with `payload["agent_db"]` and `payload["user_db"]`, names and digests; with
+            `payload["db_folder"]`, a folder inside the task's own, they lie there.
         agent: Shape of the agent's database.
         user: Shape of the user's database.
 
     Raises:
         SourceError: if a file is missing, cannot be read, or is not the one the task was made for.
     """
-    folder = folder_of(task)
+    folder = folder_of(task) / Path(task.payload.get("db_folder", "")).name
     return Bases(
         _database(folder, tuple(sorted(task.payload["agent_db"].items())), agent),
         _database(folder, tuple(sorted(task.payload["user_db"].items())), user),

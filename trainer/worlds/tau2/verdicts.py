@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from trainer.episode import Speaker, Turn
-from trainer.message import Choice, read_action
+from trainer.message import Action, Choice, read_action
 from trainer.task import Task
 from trainer.worlds.seam import Verdict
 from trainer.worlds.tau2.case import Component
@@ -44,7 +44,13 @@ def verdict(session: Session, *, metric: str) -> Verdict:
 
 
 def rejudge(
-    domain: Domain, task: Task, turns: Sequence[Turn], bases: Bases, *, metric: str
+    domain: Domain,
+    task: Task,
+    turns: Sequence[Turn],
+    bases: Bases,
+    *,
+    metric: str,
+    read: Callable[[str], Action] = read_action,
 ) -> Verdict:
     """Judge a recorded dialogue: its calls are made again, on a fresh state.
 
@@ -54,14 +60,17 @@ def rejudge(
         turns: The recorded conversation; of the user's turns the disclosed ids are read.
         bases: The databases before the episode.
         metric: See `verdict`.
+        read: What an agent's text means as a move.
     """
     session = Session(domain, task, bases)
-    for _ in retrace(session, turns):
+    for _ in retrace(session, turns, read):
         pass
     return verdict(session, metric=metric)
 
 
-def retrace(session: Session, turns: Iterable[Turn]) -> Iterator[tuple[Turn, list[Outcome]]]:
+def retrace(
+    session: Session, turns: Iterable[Turn], read: Callable[[str], Action] = read_action
+) -> Iterator[tuple[Turn, list[Outcome]]]:
     """Take a fresh session through recorded turns; yield each with the calls that it led to."""
     for turn in turns:
         done: list[Outcome] = []
@@ -70,7 +79,7 @@ def retrace(session: Session, turns: Iterable[Turn]) -> Iterator[tuple[Turn, lis
         elif turn.speaker is Speaker.TOOL and turn.text == ENDED:
             session.end()
         elif turn.speaker is Speaker.AGENT and not session.ended:
-            action = read_action(turn.text)
+            action = read(turn.text)
             if action.choice is Choice.TOOL and action.name in session.domain.agent.tools:
                 done = [session.call(action.name, action.arguments)]
             elif action.choice is Choice.ACTION:

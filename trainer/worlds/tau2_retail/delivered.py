@@ -42,10 +42,23 @@ def exchange_delivered_order_items(
 
     The lists belong together, place by place.
     """
+    return exchange_items(db, order_id, item_ids, new_item_ids, payment_method_id)
+
+
+def exchange_items(
+    db: Database,
+    order_id: str,
+    item_ids: list[str],
+    new_item_ids: list[str],
+    payment_method_id: str,
+    *,
+    may_stay: bool = False,
+) -> dict[str, Any]:
+    """Do what the tool does; an item may be exchanged for itself where it may stay."""
     order = records.order(db, order_id)
     if order["status"] != "delivered":
         raise ToolError("Non-delivered order cannot be exchanged")
-    pairs = records.replacements(db, order, item_ids, new_item_ids)
+    pairs = records.replacements(db, order, item_ids, new_item_ids, may_stay=may_stay)
     difference = round(records.price_difference(order, pairs), 2)
     method = records.method(db, order["user_id"], payment_method_id)
     if records.is_gift_card(method) and method["balance"] < difference:

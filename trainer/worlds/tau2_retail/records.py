@@ -107,20 +107,32 @@ def positions(found: Mapping[str, Any], item_ids: Sequence[str]) -> list[int]:
 
 
 def replacements(
-    db: Database, found: Mapping[str, Any], item_ids: Sequence[str], new_item_ids: Sequence[str]
+    db: Database,
+    found: Mapping[str, Any],
+    item_ids: Sequence[str],
+    new_item_ids: Sequence[str],
+    *,
+    may_stay: bool = False,
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return, for each item to be replaced, its place in the order and the variant that comes.
 
+    Args:
+        db: The database.
+        found: The order.
+        item_ids: Items to be replaced.
+        new_item_ids: What replaces them, place by place.
+        may_stay: Whether an item may be replaced by itself.
+
     Raises:
         ToolError: if the lists do not match, or a new item is of another product, not available,
-            or the old one.
+            or the old one where it may not stay.
     """
     places = positions(found, item_ids)
     if len(item_ids) != len(new_item_ids):
         raise ToolError("The number of items to be exchanged should match.")
     pairs = []
     for index, item_id, new_item_id in zip(places, item_ids, new_item_ids, strict=True):
-        if item_id == new_item_id:
+        if item_id == new_item_id and not may_stay:
             raise ToolError("The new item id should be different from the old item id")
         variants = product(db, found["items"][index]["product_id"])["variants"]
         variant = variants.get(new_item_id)

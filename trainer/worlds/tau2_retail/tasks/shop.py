@@ -49,6 +49,8 @@ class Shop:
     products: dict[str, Any] = field(default_factory=dict)
     users: dict[str, Any] = field(default_factory=dict)
     orders: dict[str, Any] = field(default_factory=dict)
+    regular: dict[str, Any] | None = None
+    """Who comes in next; None for somebody new each time."""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -77,7 +79,9 @@ class Shop:
             }
 
     def customer(self) -> dict[str, Any]:
-        """Add someone new, who has a credit card, a gift card and an account to pay with."""
+        """Return the regular, or add someone with a credit card, a gift card and an account."""
+        if self.regular is not None:
+            return self.regular
         free = [name for name in itertools.product(FIRST, LAST) if self._is_free(name)]
         first, last = self.draw.choice(free)
         number = self._number(4)
