@@ -161,8 +161,16 @@ class Dialogue:
 
 
 def visible_to_user(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Return what the user's side may read of a conversation: no tools, no system prompt."""
-    return tuple(turn for turn in turns if turn.speaker in (Speaker.USER, Speaker.AGENT))
+    """Return what the user's side may read of a conversation: no system prompt, no agent's tools.
+
+    A tool's words right after a reply are what the user's own acts showed, so they are there.
+    """
+    return tuple(
+        turn
+        for before, turn in zip((None, *turns), turns, strict=False)
+        if turn.speaker in (Speaker.USER, Speaker.AGENT)
+        or (before is not None and before.speaker is Speaker.USER)
+    )
 
 
 def opening_turns(system: str, user: str) -> list[Turn]:

@@ -22,6 +22,8 @@ STOP_TOKEN = "###STOP###"
 BEGIN = "(The conversation begins. Say what you are after.)"
 """Stands before the user's first words: templates want a user message first."""
 SILENCE = "(says nothing)"
+SEEN = "(You see: {})"
+"""What the user's own acts showed, before the assistant's next words."""
 
 
 class OutputStyle(StrEnum):
@@ -135,6 +137,8 @@ def _dialogue(history: Sequence[Turn], message: str) -> list[ChatMessage]:
             action = read_action(turn.text)
             if action.choice is Choice.ACTION:
                 _say(spoken, USER, split_marker(action.content).text)
+        elif turn.speaker is Speaker.TOOL:
+            _say(spoken, USER, SEEN.format(turn.text))
     _say(spoken, USER, split_marker(message).text.strip() or SILENCE)
     if spoken[0].role == ASSISTANT:
         spoken.insert(0, ChatMessage(USER, BEGIN))

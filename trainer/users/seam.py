@@ -36,7 +36,8 @@ class UserRequest:
 
     task: Task
     history: tuple[Turn, ...]
-    """The turns so far, the agent's newest message last; tool turns are left out."""
+    """The turns so far, the agent's newest message last; tool turns are left out, but for those
+    right after a reply: they are what the user's own acts showed."""
     message: str
     """The agent's newest message, as the user may read it."""
     state: UserState

@@ -134,3 +134,18 @@ def test_the_user_reads_neither_tools_nor_rules(dialogue: Dialogue) -> None:
         "[search] hotels",
         "which?",
     ]
+
+
+def test_the_user_reads_what_acts_of_their_own_showed(dialogue: Dialogue) -> None:
+    speak(dialogue, "Please restart your phone.")
+    dialogue.add_reply(UserReply("Done.", Voice.SYMBOLIC, UserState(), rule="comply"))
+    dialogue.take(StepResult("No service."))
+    speak(dialogue, "[search] lines")
+    dialogue.take(StepResult("two lines"))
+    assert [turn.text for turn in visible_to_user(dialogue.turns)] == [
+        "hello",
+        "Please restart your phone.",
+        "Done.",
+        "No service.",
+        "[search] lines",
+    ]

@@ -46,6 +46,21 @@ def test_the_dialogue_alternates_and_ends_with_the_agents_message() -> None:
     ]
 
 
+def test_what_the_users_own_acts_showed_stands_before_the_agents_next_words() -> None:
+    history = (
+        Turn(Speaker.USER, "My phone is dead.", 0),
+        Turn(Speaker.AGENT, "[action] Please restart it.", 0),
+        Turn(Speaker.USER, "Done.", 0),
+        Turn(Speaker.TOOL, "No service.", 0),
+        Turn(Speaker.AGENT, "[action] And now?", 1),
+    )
+    chat = build_chat(request("And now?", history=history), persona="p")
+    assert [(message.role, message.content) for message in chat[-2:]] == [
+        ("assistant", "Done."),
+        ("user", "(You see: No service.)\nAnd now?"),
+    ]
+
+
 def test_an_empty_message_of_the_agent_is_shown_as_silence() -> None:
     assert build_chat(request(""), persona="p")[-1].content == SILENCE
 
