@@ -11,13 +11,14 @@ import asyncio
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
 
 from trainer.users.chat import Chat, ChatFailure
+from trainer.users.spending import Meter, Spent
 
 MAX_RESPONSE_BYTES = 1 << 20
 RETRIED_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -31,6 +32,16 @@ class _Fault(NamedTuple):
     retry: bool
     wait_s: float = 0.0
     """What the server asks to wait before the next attempt."""
+    may_cost: bool = False
+    """Whether the server may have worked, and charged, for it."""
+
+
+class _Answer(NamedTuple):
+    """One attempt that brought words."""
+
+    text: str
+    usage: Spent | None
+    """What the server counted; None where it did not say."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class EndpointModel:
     """Off for servers that refuse the field `seed`."""
     trust_env: bool = True
     """Whether proxies named in the environment are used."""
+    meter: Meter = field(default_factory=Meter, repr=False, compare=False)
+    """Counts every attempt; once a limit of it is reached, nothing is sent."""
 
     def __post_init__(self) -> None:
         try:
@@ -110,7 +123,7 @@ class EndpointModel:
             json.dumps(self._body(chat, temperature, max_tokens, seed)).encode()
             for chat, seed in zip(chats, seeds, strict=True)
         ]
-        return asyncio.run(self._complete_all(bodies))
+        return asyncio.run(self._complete_all(bodies, max_tokens))
 
     def _body(self, chat: Chat, temperature: float, max_tokens: int, seed: int) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -121,7 +134,7 @@ class EndpointModel:
         }
         return {**body, "seed": seed} if self.send_seed else body
 
-    async def _complete_all(self, bodies: list[bytes]) -> list[str | ChatFailure]:
+    async def _complete_all(self, bodies: list[bytes], max_tokens: int) -> list[str | ChatFailure]:
         line = asyncio.Semaphore(self.concurrency)
         limits = httpx.Limits(max_connections=self.concurrency)
         # Certificates take tens of milliseconds to load and a plain url never uses them:
@@ -133,19 +146,25 @@ class EndpointModel:
 
             async def in_line(body: bytes) -> str | ChatFailure:
                 async with line:
-                    return await self._within_deadline(client, body)
+                    # A token is a byte at least, so no prompt has more tokens than bytes.
+                    most = Spent(1, 1, 1, len(body), max_tokens)
+                    return await self._within_deadline(client, body, most)
 
             return list(await asyncio.gather(*(in_line(body) for body in bodies)))
 
-    async def _within_deadline(self, client: httpx.AsyncClient, body: bytes) -> str | ChatFailure:
+    async def _within_deadline(
+        self, client: httpx.AsyncClient, body: bytes, most: Spent
+    ) -> str | ChatFailure:
         last = "no attempt was answered"
         attempt = 0
         try:
             async with asyncio.timeout(self.deadline_s):
                 for attempt in range(1, self.retries + 2):
-                    outcome = await self._attempt(client, body)
-                    if isinstance(outcome, str):
-                        return outcome
+                    if (limit := self.meter.exhausted()) is not None:
+                        return ChatFailure(f"endpoint {self.where} is asked no more: {limit}")
+                    outcome = await self._counted(client, body, most)
+                    if isinstance(outcome, _Answer):
+                        return outcome.text
                     last = outcome.sentence
                     if not outcome.retry:
                         break
@@ -159,7 +178,22 @@ class EndpointModel:
             )
         return ChatFailure(f"endpoint {self.where} failed after {attempt} attempts: {last}")
 
-    async def _attempt(self, client: httpx.AsyncClient, body: bytes) -> str | _Fault:
+    async def _counted(
+        self, client: httpx.AsyncClient, body: bytes, most: Spent
+    ) -> _Answer | _Fault:
+        """Attempt once and count it; an attempt that is cut off counts at its most."""
+        spent = most
+        try:
+            outcome = await self._attempt(client, body)
+            if isinstance(outcome, _Answer):
+                spent = outcome.usage or Spent(1, 0, 1, most.prompt_tokens, most.completion_tokens)
+            elif not outcome.may_cost:
+                spent = Spent(requests=1, failures=1)
+            return outcome
+        finally:
+            self.meter.add(spent)
+
+    async def _attempt(self, client: httpx.AsyncClient, body: bytes) -> _Answer | _Fault:
         key = self._key()
         headers = {"content-type": "application/json", "accept-encoding": "identity"}
         if key:
@@ -174,14 +208,18 @@ class EndpointModel:
                     content += chunk
                     if len(content) > MAX_RESPONSE_BYTES:
                         limit = MAX_RESPONSE_BYTES
-                        return _Fault(f"it sent more than {limit} bytes; see what it is", True)
+                        told = f"it sent more than {limit} bytes; see what it is"
+                        return _Fault(told, True, may_cost=True)
         except httpx.HTTPError as error:
             # The error's text may quote headers; its name says enough.
-            return _Fault(f"{type(error).__name__}; see whether it is up", True)
+            reached = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout))
+            told = f"{type(error).__name__}; see whether it is up"
+            return _Fault(told, True, may_cost=reached)
         text = read_completion(bytes(content))
         if text is None:
-            return _Fault("it answered without choices[0].message.content; see what it is", True)
-        return text.replace(key, REDACTED) if key else text
+            told = "it answered without choices[0].message.content; see what it is"
+            return _Fault(told, True, may_cost=True)
+        return _Answer(text.replace(key, REDACTED) if key else text, read_usage(bytes(content)))
 
     def _refused(self, response: httpx.Response) -> _Fault:
         status = response.status_code
@@ -207,3 +245,15 @@ def read_completion(content: bytes) -> str | None:
     except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
     return text if isinstance(text, str) else None
+
+
+def read_usage(content: bytes) -> Spent | None:
+    """Return what the server counted for a completion, None if it did not say."""
+    try:
+        usage = json.loads(content)["usage"]
+        counts = usage["prompt_tokens"], usage["completion_tokens"]
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return None
+    if not all(type(count) is int and count >= 0 for count in counts):
+        return None
+    return Spent(requests=1, prompt_tokens=counts[0], completion_tokens=counts[1])

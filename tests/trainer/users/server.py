@@ -23,9 +23,10 @@ class Answer:
     """Send the body byte by byte, for as long as the server lives."""
 
 
-def completion(text: object) -> Answer:
-    """A well-formed completion."""
-    return Answer(body=json.dumps({"choices": [{"message": {"content": text}}]}).encode())
+def completion(text: object, usage: object = None) -> Answer:
+    """A well-formed completion, with what the server counted if it does."""
+    told: dict[str, object] = {"choices": [{"message": {"content": text}}]}
+    return Answer(body=json.dumps(told if usage is None else {**told, "usage": usage}).encode())
 
 
 @dataclass
