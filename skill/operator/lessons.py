@@ -90,7 +90,7 @@ def _text(one: Standing) -> str:
     )
     return (
         f"What we saw: {one.why}\n\nWhat we did, by proposal {one.number}:\n\n{moved}\n\n"
-        f"What happened: the gate's verdict at step {one.told.step} is {one.told.verdict}. "
-        f"{one.told.because}\n{taken_back}\n\nWhat to do next time: this is one run; let another "
+        f"What happened: the gate's verdict at step {one.told.step} is {one.told.verdict}: "
+        f"{one.told.because}. {taken_back}\n\nWhat to do next time: this is one run; let another "
         "test it before leaning on it.\n"
     )

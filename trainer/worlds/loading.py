@@ -13,8 +13,13 @@ import importlib.util
 import itertools
 import sys
 import traceback
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+from trainer.worlds.declaration import DECLARATION_FILE, read_declaration
 
 ENTRY_FILE = "env.py"
 
@@ -51,6 +56,23 @@ def load_world(folder: Path) -> ModuleType:
         forget(package)
         raise WorldLoadError(f"{entry}: no function `make(task, *, settings, seed)`; define it")
     return module
+
+
+@cache
+def declared_settings(folder: Path) -> Mapping[str, Any]:
+    """Return what a world's `world.yaml` gives to `make`: its settings, and its own knobs.
+
+    A world without that file declares nothing.
+
+    Raises:
+        DeclarationError: if the file cannot be used.
+    """
+    if not (folder / DECLARATION_FILE).is_file():
+        return {}
+    declared = read_declaration(folder)
+    knobs = declared.knobs.items()
+    defaults = {name: schema["default"] for name, schema in knobs if "default" in schema}
+    return {**declared.settings, **defaults}
 
 
 def forget(package: str) -> None:

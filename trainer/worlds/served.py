@@ -17,7 +17,7 @@ from typing import Any
 
 from trainer import task as tasks
 from trainer.worlds import wire
-from trainer.worlds.loading import last_line
+from trainer.worlds.loading import declared_settings, last_line
 
 _MAX_LINE_CHARS = 1_000
 
@@ -38,9 +38,11 @@ class ServedEpisode:
         """Make the world; what it raises is kept as the answer to the first call."""
         self._begun = request
         try:
+            settings = {**declared_settings(self._folder), **request["settings"]}
+            self._begun = {**request, "settings": settings}
             self._env = self._world.make(
                 tasks.from_json(request["task"]),
-                settings=request["settings"],
+                settings=settings,
                 seed=request["seed"],
             )
         except BaseException as error:

@@ -25,8 +25,9 @@ from typing import Any
 
 from trainer import task as tasks
 from trainer.worlds import limits, processes, wire
+from trainer.worlds.declaration import DeclarationError
 from trainer.worlds.limits import Limits
-from trainer.worlds.loading import WorldLoadError, load_world
+from trainer.worlds.loading import WorldLoadError, declared_settings, load_world
 from trainer.worlds.served import ServedEpisode
 
 MAX_ORDER_BYTES = 4_096
@@ -44,7 +45,9 @@ def run(control: socket.socket, folder: Path, scratch: Path, bounds: Limits) -> 
     limits.bind_world(bounds)
     try:
         world = load_world(folder)
-    except WorldLoadError as error:
+        # Read once, here: every episode is a copy of this process.
+        declared_settings(folder.resolve())
+    except (WorldLoadError, DeclarationError) as error:
         _tell(control, {"failed": str(error)[:1_000]})
         return
     # Objects that exist now are never collected: a collection in a child would copy their pages.
