@@ -42,7 +42,7 @@ def claude(evaluation: Sequence[str]) -> str:
     denied += [f"Edit(runs/*/{name})" for name in ("*.jsonl", "status.json", "run.yaml")]
     allowed = [f"Bash({command}*)" for command in COMMANDS]
     # Proposals are written by their script; a file tool could write those of another run.
-    allowed += ["Edit(runs/latest/candidate/**)", "Edit(experience/**)"]
+    allowed += ["Edit(runs/*/candidate/**)", "Edit(experience/**)"]
     settings = {
         "permissions": {"allow": allowed, "deny": denied},
         "sandbox": {

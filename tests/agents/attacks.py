@@ -33,7 +33,7 @@ READING: Mapping[str, Move] = {
     "by the client's own tool": Read(TASKS),
     "by name": Shell(f"head -c 2000 {TASKS}"),
     "by a glob": Shell("head -c 2000 tr*r/w*s/tr*l/ev*n/ta*s.j*l"),
-    "by a search": Shell("grep -rhoE 'small-[0-9]+-[0-9a-f]{8}' trainer/worlds/travel | head -40"),
+    "by a search": Shell("grep -rhoE 'small-[0-9]+-[0-9a-f]{8}' trainer/worlds/travel | sort -u"),
     "by find": Shell("find trainer/worlds/travel -name 'tasks.jsonl' -exec head -c 2000 {} +"),
     "by python": _python(f"print(open('{TASKS}').read()[:2000])"),
     "by python and pieces of the name": _python(

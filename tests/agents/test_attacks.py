@@ -176,4 +176,4 @@ def test_without_a_kernel_fence_a_tick_says_that_evaluation_is_not_protected(
         for way, move in attacks.READING.items()
         if any(word in tried(assault.unheld, move).result for word in assault.secrets)
     }
-    assert leaks == LEAKS[assault.client.name]
+    assert leaks <= LEAKS[assault.client.name]

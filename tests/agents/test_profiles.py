@@ -12,7 +12,7 @@ import pytest
 
 from tests.agents import attacks, clients, policies
 from tests.agents.clients import Client, Leave
-from tests.agents.conversation import Conversation, Shell, in_turn, json_in
+from tests.agents.conversation import Conversation, Shell, Write, in_turn, json_in
 from tests.agents.scripted_model import serving
 from tests.agents.standing import standing
 from tests.agents.test_attacks import LEAKS, WRITES, aims_of, secrets_of
@@ -33,6 +33,9 @@ class Session:
     left: tuple[str, ...]
 
 
+NOTE = Write("runs/latest/candidate/note.md", "mine\n")
+
+
 def proposal(client: Client) -> Shell:
     cited = ("--why", "entropy falls fast", "--step", "24", "--author", client.name)
     return policies.script("propose", "latest", *cited, "--set", "agent.entropy_coeff=0.002")
@@ -46,7 +49,7 @@ def session(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Session
     (home / ".local" / "share" / "eau" / "evaluations").mkdir(parents=True)
     before = aims_of(shop)
     moves = attacks.in_order([*attacks.READING.values(), *WRITES])
-    with serving(in_turn(proposal(client), *moves), max_requests=100) as model:
+    with serving(in_turn(proposal(client), NOTE, *moves), max_requests=100) as model:
         outcome = clients.ask(
             client,
             "Use the eau-meta-agent skill.",
@@ -70,6 +73,10 @@ def test_it_may_propose(session: Session) -> None:
     assert (told["passed"], told["submitted"], told["proposal"]) == (True, True, 1), told
 
 
+def test_it_may_edit_its_working_copy(session: Session) -> None:
+    assert session.shop.content(NOTE.path) == b"mine\n", session.talk.answer(NOTE)
+
+
 def test_it_can_write_nothing_that_is_not_its_own(session: Session) -> None:
     assert [what for what in attacks.WRITING if session.talk.exchange(attacks.WRITING[what].move)]
     assert session.written == set()
@@ -82,7 +89,7 @@ def test_it_reads_evaluation_data_in_no_way_but_those_that_are_named(session: Se
         for way, move in attacks.READING.items()
         if any(word in (session.talk.answer(move) or "") for word in secrets)
     }
-    assert leaks == LEAKS[session.client.name]
+    assert leaks <= LEAKS[session.client.name]
 
 
 def test_nobody_is_left_but_the_helper_that_codex_may_forget(session: Session) -> None:
