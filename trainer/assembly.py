@@ -31,7 +31,7 @@ from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.ppo.weights import put_back, read_tensors
-from trainer.recipe import PolicyConfig, RunConfig, WarmStart
+from trainer.recipe import EndpointConfig, PolicyConfig, RunConfig, WarmStart
 from trainer.rollout.places import Place, Places
 from trainer.rollout.scene import Scene
 from trainer.users import personas, rule_file
@@ -41,6 +41,7 @@ from trainer.users.endpoint import EndpointModel
 from trainer.users.llm import LLMUser
 from trainer.users.noisy import NoisyUser
 from trainer.users.seam import UserEngine
+from trainer.users.spending import Meter, Spent
 from trainer.users.symbolic import SymbolicUser
 from trainer.worlds.host import WorldHost
 
@@ -218,7 +219,19 @@ def make_users(
     return engines
 
 
-def make_places(config: RunConfig, folder_of: Callable[[int], Path]) -> Places:
+def make_meter(endpoint: EndpointConfig, *, before: Spent | None = None) -> Meter:
+    """Return the meter of an endpoint, by the prices and limits of the recipe.
+
+    Args:
+        endpoint: The endpoint's settings.
+        before: What earlier processes of the run spent there.
+    """
+    return Meter(endpoint.price, endpoint.limit, before=before)
+
+
+def make_places(
+    config: RunConfig, folder_of: Callable[[int], Path], *, meter: Meter | None = None
+) -> Places:
     """Return the worlds and users of a run by revision; its owner ends them.
 
     A revision whose users cannot be used opens all the same: its episodes tell.
@@ -226,9 +239,10 @@ def make_places(config: RunConfig, folder_of: Callable[[int], Path]) -> Places:
     Args:
         config: The recipe.
         folder_of: Returns the folder with all worlds of one revision.
+        meter: Counts what an endpoint that plays the user is asked; None for one of its own.
     """
     # One model plays the users of all revisions: what differs between them are words.
-    chat = cache(lambda: _chat_model(config))
+    chat = cache(lambda: _chat_model(config, meter or make_meter(config.users.endpoint)))
 
     def open_at(revision: int) -> Place:
         root = folder_of(revision)
@@ -250,17 +264,31 @@ def _other_voice(config: RunConfig) -> Voice:
     return Voice.NOISY if config.users.other == "noisy" else Voice.LLM
 
 
-def _chat_model(config: RunConfig) -> ChatModel:
-    users, endpoint = config.users, config.users.endpoint
+def endpoint_model(endpoint: EndpointConfig, meter: Meter) -> EndpointModel:
+    """Return the model behind an endpoint.
+
+    Args:
+        endpoint: Its settings.
+        meter: Counts what it is asked.
+
+    Raises:
+        ValueError: if a setting cannot be used, or the key's variable is not set.
+    """
+    return EndpointModel(
+        endpoint.base_url,
+        endpoint.model,
+        key_env=endpoint.key_env,
+        deadline_s=endpoint.deadline_s,
+        retries=endpoint.retries,
+        concurrency=endpoint.concurrency,
+        meter=meter,
+    )
+
+
+def _chat_model(config: RunConfig, meter: Meter) -> ChatModel:
+    users = config.users
     if users.other == "llm":
-        return EndpointModel(
-            endpoint.base_url,
-            endpoint.model,
-            key_env=endpoint.key_env,
-            deadline_s=endpoint.deadline_s,
-            retries=endpoint.retries,
-            concurrency=endpoint.concurrency,
-        )
+        return endpoint_model(users.endpoint, meter)
     directory = Path(users.local_path) if users.local_path else build.smollm2(CACHE)
     policy = build.load(directory, torch.float32)
     return LocalChatModel(policy, ChatFailure, max_tokens=LOCAL_USER_TOKENS)

@@ -33,6 +33,7 @@ from trainer.runlog import RunLog
 from trainer.summary import step_record
 from trainer.task import Task
 from trainer.telling import Told
+from trainer.users.spending import Meter
 
 HISTORY_STEPS = 120
 """Steps whose anchors the difficulty rule may look back on: it wants twenty that had any."""
@@ -78,6 +79,8 @@ class Run:
     saved_step: int | None = None
     """Step of the newest whole checkpoint; None before the first."""
     stop_asked: Callable[[], bool] = lambda: False
+    meter: Meter | None = None
+    """Counts what an endpoint that plays the user is asked; None without one."""
     last_status: KnobStatus | None = None
 
     @property
@@ -104,6 +107,9 @@ def train(run: Run) -> Ending:
     while not run.stop_asked():
         # The end is a knob too: the files are looked at before it is believed.
         status = reconcile(run, run.snapshot.step + 1)
+        if run.meter is not None and (spent := run.meter.exhausted()) is not None:
+            save(run)
+            return close(run, Ending.STOPPED, f"users.endpoint: {spent}")
         # Another revision may have taken back what broke everything.
         if limit is not None and status.revision == run.snapshot.revision:
             save(run)
@@ -133,8 +139,9 @@ def train_step(run: Run, status: KnobStatus) -> Snapshot:
     tell(run, stage="rollout")
     # A new revision of the worlds means new workers, here and nowhere else.
     run.scene.places.keep({condition.world_revision for condition in playing.values()})
+    spent = run.meter.total if run.meter else None
     rollout = collect(assignments, run.scene, conditions=playing)
-    tell(run, stage="learn")
+    tell(run, stage="learn", **_spent_so_far(run.meter))
     spoke = run.learner.policy_version
     stats = improve(run, rollout, status.knobs)
     run.scene.sampler.sync(run.learner.policy_version)
@@ -148,12 +155,18 @@ def train_step(run: Run, status: KnobStatus) -> Snapshot:
         params_digest=run.learner.fingerprint(),
         step_s=run.clock() - began,
         now=run.now(),
+        endpoint=run.meter.told(run.meter.total.minus(spent)) if run.meter and spent else None,
     )
     write(run, record, rollout, assignments, status)
     anchors = (*before.anchor_success, record.anchor_success)[-HISTORY_STEPS:]
     faults = count_faults(before.faults_in_a_row, rollout.episodes)
     tokens = before.action_tokens + record.action_tokens
     return Snapshot(step, status.revision, cursor, anchors, faults, tokens)
+
+
+def _spent_so_far(meter: Meter | None) -> dict[str, Any]:
+    """Return the field of `status.json` that tells what the user's endpoint cost."""
+    return {} if meter is None else {"endpoint": meter.told(meter.total)}
 
 
 def reconcile(run: Run, step: int) -> KnobStatus:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainer.ppo.config_check import check_config, group_faults
-from trainer.recipe import ModelSize, PolicyConfig, RunConfig, UsersConfig
+from trainer.recipe import EndpointConfig, ModelSize, PolicyConfig, RunConfig, UsersConfig
 from trainer.users.endpoint import EndpointModel
+from trainer.users.spending import Meter
 from trainer.worlds import catalog
 
 _LEAST_VOCABULARY = 256 + 16
@@ -110,15 +111,23 @@ def _players(config: RunConfig) -> Iterator[str]:
 
 
 def _users(users: UsersConfig) -> Iterator[str]:
-    endpoint = users.endpoint
     if users.other == "local" and users.local_path is not None:
         folder = Path(users.local_path)
         if not (folder / "config.json").is_file():
             yield f"users.local_path: no model at {folder}; name a folder that holds config.json"
-    if users.other != "llm":
-        return
+    if users.other == "llm":
+        yield from endpoint_faults(users.endpoint, "users.endpoint")
+
+
+def endpoint_faults(endpoint: EndpointConfig, place: str) -> Iterator[str]:
+    """Yield what stands in the way of an endpoint; nothing is sent to it.
+
+    Args:
+        endpoint: Its settings.
+        place: Where they stand in the recipe, such as `users.endpoint`.
+    """
     if not endpoint.model:
-        yield "users.endpoint.model is empty; name the model that plays the user"
+        yield f"{place}.model is empty; name the model that plays the user"
     try:
         EndpointModel(
             endpoint.base_url,
@@ -127,6 +136,7 @@ def _users(users: UsersConfig) -> Iterator[str]:
             deadline_s=endpoint.deadline_s,
             retries=endpoint.retries,
             concurrency=endpoint.concurrency,
+            meter=Meter(endpoint.price, endpoint.limit),
         )
     except ValueError as error:
-        yield f"users.endpoint: {error}"
+        yield f"{place}: {error}"

@@ -5,7 +5,7 @@ What is shown comes from the records alone. This module knows nothing about trai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -106,11 +106,20 @@ def line(record: StepRecord) -> str:
     ]
     if record.anchor_success is not None:
         told.append(f"anchors {record.anchor_success:.2f}")
+    if record.endpoint:
+        told.append(_endpoint(record.endpoint))
     if record.test is not None:
         told.append(_test(record))
     if record.quarantined or record.dropped:
         told.append(f"quarantined {record.quarantined} dropped {record.dropped}")
     return "  ".join(told)
+
+
+def _endpoint(spent: Mapping[str, float]) -> str:
+    """Return what the step asked of the user's endpoint."""
+    tokens = spent.get("prompt_tokens", 0) + spent.get("completion_tokens", 0)
+    cost = f" ${spent['usd']:.4f}" if "usd" in spent else ""
+    return f"endpoint {tokens:.0f} tok{cost}"
 
 
 def _test(record: StepRecord) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from trainer.ppo.learner import LearnConfig
 from trainer.rollout.config import RolloutConfig
 from trainer.users.noisy import NoiseRates
+from trainer.users.spending import Limits, Prices
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ class EndpointConfig:
     concurrency: int = 16
     max_tokens: int = 256
     """Tokens of one reply, private thoughts included."""
+    price: Prices = Prices()
+    """Dollars per million tokens, as you state them; without, only tokens are counted."""
+    limit: Limits = Limits()
+    """What a run may spend there; once it is reached, the run stops with a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,8 @@ class UsersConfig:
     endpoint: EndpointConfig = EndpointConfig()
     local_path: str | None = None
     """Directory of the chat model that plays a `local` user; null for SmolLM2."""
+    evaluation: EndpointConfig = EndpointConfig()
+    """Who may play the user of an evaluation, where `eau evaluate --user endpoint` asks for it."""
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,12 @@ class RunLog:
         self._logged = {record["step"]: record for record in logged}
         self._last_step = max(self._logged, default=0)
         self._status: StatusRecord | None = None
+        self._spent = _spent_before(paths.status)
+
+    @property
+    def spent(self) -> Mapping[str, Any]:
+        """What earlier processes of the run asked of the user's endpoint (`status.json`)."""
+        return self._spent
 
     @property
     def last_step(self) -> int:
@@ -121,12 +127,22 @@ class RunLog:
     def status(self, **fields: Any) -> None:
         """Replace `status.json`: the fields given, everything else as it was."""
         if self._status is None:
-            self._status = _blank_status(self._paths.root.name)
+            self._status = replace(_blank_status(self._paths.root.name), endpoint=self._spent)
         self._status = replace(
             self._status, **fields, pid=os.getpid(), heartbeat=round(self._now(), 3)
         )
         content = files.encode_line(records.to_json(self._status))
         files.write_whole(self._paths.status, content + b"\n")
+
+
+def _spent_before(path: Path) -> Mapping[str, Any]:
+    """Return the counts of a status that an earlier process left; empty where there are none."""
+    try:
+        status, _ = files.parse_line(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    spent = (status or {}).get("endpoint")
+    return spent if isinstance(spent, Mapping) else {}
 
 
 def _blank_status(run: str) -> StatusRecord:

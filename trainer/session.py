@@ -48,7 +48,7 @@ from trainer.progress import StepPrinter
 from trainer.recipe import RunConfig, WarmStart
 from trainer.run_folder import FIRST_REVISION
 from trainer.runlog import RunLog
-from trainer.users import rule_file
+from trainer.users import rule_file, spending
 from trainer.users.symbolic import SymbolicUser
 from trainer.worlds import catalog
 
@@ -262,7 +262,10 @@ def _live_run(
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with ExitStack() as stack:
         stack.callback(sampler.close)
-        places = stack.enter_context(assembly.make_places(config, paths.world_revision))
+        meter = assembly.make_meter(config.users.endpoint, before=spending.from_record(log.spent))
+        places = stack.enter_context(
+            assembly.make_places(config, paths.world_revision, meter=meter)
+        )
         launched = places.at(0)
         for world in config.worlds:
             fault = launched.worlds.check(world)
@@ -285,6 +288,7 @@ def _live_run(
             tasks=launch.load_tasks(config),
             log=log,
             snapshot=snapshot,
+            meter=meter if config.users.other == "llm" else None,
             saved_step=snapshot.step if directory is not None else None,
             checkpoint_parts={assembly.POLICY_PART: partial(skeleton.save, policy)},
         )

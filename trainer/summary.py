@@ -34,6 +34,7 @@ def step_record(
     params_digest: str,
     step_s: float,
     now: float,
+    endpoint: Mapping[str, float] | None = None,
 ) -> StepRecord:
     """Return the record of a step.
 
@@ -47,6 +48,7 @@ def step_record(
         params_digest: Digest of the parameters after the step.
         step_s: Seconds that the step took.
         now: Seconds since 1970.
+        endpoint: What the step asked of the user's endpoint; None without one.
     """
     spent, test = rollout.timings, status.test
     return StepRecord(
@@ -62,6 +64,7 @@ def step_record(
         learner=dict(stats.metrics) if stats else {},
         updated=stats is not None,
         params_digest=params_digest,
+        endpoint=endpoint or {},
         rollout_s=round(sum(spent.values()), 4),
         sample_s=round(spent.get("sample", 0.0), 4),
         world_s=round(spent.get("world", 0.0), 4),

@@ -114,6 +114,13 @@ class StepRecord:
     anchor_episodes: int = told("Finished anchor episodes.", unit="episodes", default=0)
     updated: bool = told("False when no finished episode was left to learn from.")
     params_digest: str = told("Digest of the policy's parameters after the step.")
+    endpoint: Mapping[str, float] = told(
+        "What the step asked of the endpoint that plays the user: `requests`, `failures` among "
+        "them, `prompt_tokens`, `completion_tokens`, `assumed` (requests whose tokens nobody told, "
+        "counted at their most) and, where the recipe states prices, `usd`. Empty without one.",
+        clock=True,
+        empty=True,
+    )
     rollout_s: float = told("Time of the rollout.", unit="seconds", clock=True)
     sample_s: float = told("Part of it in the sampler.", unit="seconds", clock=True)
     world_s: float = told("Part of it waiting for worlds.", unit="seconds", clock=True)
@@ -238,6 +245,12 @@ class StatusRecord:
         "The test that splits the batches: `number`, `old` and `new` revision; null while none "
         "does.",
         default=None,
+    )
+    endpoint: Mapping[str, float] = told(
+        "The counts of `endpoint` in `steps.jsonl` for the whole run: all its processes, replayed "
+        "and unfinished steps included.",
+        clock=True,
+        empty=True,
     )
 
 

@@ -78,7 +78,7 @@ def test_the_obvious_number_is_meant(tmp_path: Path) -> None:
         ("learner: {temperature: .nan}", "temperature: nan is not a finite number"),
         ("learner: {temperature: .inf}", "temperature: inf is not a finite number"),
         ("policy: {kind: huge}", "policy: kind: 'huge' is not one of small, smollm2, path"),
-        ("policy: {kind: path}", "set policy.path to a model directory"),
+        ("policy: {kind: path}", "set policy.path to its directory"),
         ("policy: 3", "policy: expected a map of settings, found 3"),
         ("worlds: [travel]", "worlds: expected a map, found ['travel']"),
         ("worlds: {}", "name at least one world with a weight above 0"),
