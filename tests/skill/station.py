@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -62,6 +63,25 @@ class Station:
             timeout=90,
             check=False,
         )
+
+    def background(self, *flags: str) -> subprocess.Popen[bytes]:
+        """Start `python -m skill supervise` and go on."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "skill", "supervise", str(self.run.root), *flags],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(self.root)},
+            stdout=subprocess.DEVNULL,
+        )
+
+    def living(self) -> list[str]:
+        """Return the command lines of processes that carry its run in their environment."""
+        found: list[str] = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                with contextlib.suppress(OSError):
+                    if f"EAU_RUN={self.run.root}".encode() in (entry / "environ").read_bytes():
+                        found.append((entry / "cmdline").read_bytes().decode())
+        return found
 
     def ticks(self) -> list[dict[str, Any]]:
         """Return the records of its ticks."""
