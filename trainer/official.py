@@ -9,6 +9,7 @@ never a zero. The package is optional; without it nothing here runs.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import math
 import os
@@ -127,13 +128,11 @@ class Tau2Package:
             raise OfficialError(f"--official: the package {PACKAGE} cannot be imported; {INSTALL}")
         # The package looks prices up at its import; a copy of them comes with it.
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-        from tau2.data_model import message, simulation, tasks  # pyright: ignore
-        from tau2.evaluator import evaluator  # pyright: ignore
-        from tau2.utils.utils import DATA_DIR  # pyright: ignore
-
-        self._message, self._simulation, self._tasks = message, simulation, tasks
-        self._evaluator = evaluator
-        self._data = Path(DATA_DIR) / "tau2" / "domains"
+        self._message = _part("data_model.message")
+        self._simulation = _part("data_model.simulation")
+        self._tasks = _part("data_model.tasks")
+        self._evaluator = _part("evaluator.evaluator")
+        self._data = Path(_part("utils.utils").DATA_DIR) / "tau2" / "domains"
 
     def check(self, domain: str, digests: Mapping[str, str]) -> None:
         """See `Benchmark.check`."""
@@ -185,6 +184,11 @@ class Tau2Package:
             "tool": self._message.ToolMessage,
         }
         return kinds[entry["role"]].model_validate(entry)
+
+
+def _part(name: str) -> Any:
+    """Import a module of the package, which no index has and so nothing can declare."""
+    return importlib.import_module(f"{PACKAGE}.{name}")
 
 
 def _reason(message: str) -> str:
