@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -29,7 +31,7 @@ STATE = (".claude", ".codex", ".cache", ".config")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Become the command, inside the fence; the exit status is 1 where none is to be had."""
+    """Run the command inside the fence; the exit status is 1 where none is to be had."""
     made = argparse.ArgumentParser(
         prog="python -m skill enter",
         description="Start a coding agent by hand, with candidate/, proposals/ and experience/ "
@@ -52,9 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         writable=tuple((path, path) for path in (*owned, *state, scratch)),
         hidden=belongings.hidden(CHECKOUT, os.environ),
         closed=(root, CHECKOUT),
+        terminal=True,
     )
     kind, reasons = enclosure.best(plan, cwd=CHECKOUT)
     if kind is Kind.NONE:
+        shutil.rmtree(scratch, ignore_errors=True)
         print(f"no kernel fence is to be had here ({'; '.join(reasons)})", file=sys.stderr)
         return asking.BLOCKED
     os.environ.update(TMPDIR=os.fspath(scratch), EAU_RUN=os.fspath(root))
@@ -62,5 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if (home / ".claude").is_dir():
         os.environ.setdefault("CLAUDE_CONFIG_DIR", os.fspath(home / ".claude"))
     words = enclosure.wrap(kind, plan, options.command)
-    os.chdir(CHECKOUT)
-    os.execvp(words[0], words)
+    # Ctrl-C is the client's to understand; it shares this terminal.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(words, cwd=CHECKOUT, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
+        shutil.rmtree(scratch, ignore_errors=True)

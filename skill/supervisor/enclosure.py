@@ -61,6 +61,8 @@ class Plan:
     """False to leave it without any."""
     closed: tuple[Path, ...] = ()
     """Folders that the trial makes sure cannot be written."""
+    terminal: bool = False
+    """True where a person sits at it and the terminal's keys should reach the command."""
 
 
 def wrap(kind: Kind, plan: Plan, command: Sequence[str]) -> list[str]:
@@ -122,7 +124,8 @@ def _as_json(plan: Plan) -> str:
 
 
 def _bubblewrap(plan: Plan) -> list[str]:
-    words = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session"]
+    words = [shutil.which("bwrap") or "bwrap", "--die-with-parent"]
+    words += [] if plan.terminal else ["--new-session"]
     words += ["--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/"]
     words += [] if plan.network else ["--unshare-net"]
     words += ["--dev", "/dev", "--proc", "/proc"]
