@@ -13,15 +13,17 @@ N scored tokens, H hidden.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
-from trainer.ppo.batch import PAD_ID, PackedBatch, micro_batches
+from trainer.ppo.batch import PAD_ID, PackedBatch
 from trainer.ppo.entropy import chosen_logprobs, tempered
 from trainer.ppo.forward import MAX_LOGITS, head_of
+from trainer.ppo.peers import ALONE, Peers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -57,7 +59,12 @@ class _Tree:
 
 @torch.no_grad()
 def without_feedback(
-    batch: PackedBatch, actor: PreTrainedModel, *, temperature: float, max_tokens: int
+    batch: PackedBatch,
+    actor: PreTrainedModel,
+    *,
+    temperature: float,
+    max_tokens: int,
+    peers: Peers = ALONE,
 ) -> Counterfactual:
     """Score every turn as if the feedback right before it had said nothing.
 
@@ -66,6 +73,7 @@ def without_feedback(
         actor: The policy, with an attention that follows a mask (`ATTENTION`).
         temperature: The sampling temperature.
         max_tokens: Padded tokens of one pass, branches included.
+        peers: Who shares the passes.
 
     Raises:
         ValueError: if masked feedback is missing, or the attention cannot branch.
@@ -85,13 +93,19 @@ def without_feedback(
     scored_BT = torch.zeros_like(batch.action_mask_BT)
     branching = [row for row, tree in enumerate(trees) if tree.places]
     widths = [len(trees[row].ids) for row in branching]
-    for part in micro_batches(widths, max_tokens=max_tokens):
+    for row in branching:
+        scored_BT[row, torch.tensor(trees[row].origins)] = True
+    for part, counts in peers.passes(widths, max_tokens=max_tokens):
         rows = [branching[at] for at in part]
-        rows_N = torch.tensor([row for row in rows for _ in trees[row].origins])
-        origins_N = torch.tensor([place for row in rows for place in trees[row].origins])
-        found_N = _score([trees[row] for row in rows], actor, temperature, batch.ids_BT.device)
-        logprobs_BT[rows_N, origins_N] = found_N.to(dtype)
-        scored_BT[rows_N, origins_N] = True
+        found_N = peers.visit(
+            actor,
+            partial(_score, [trees[row] for row in rows], temperature, batch.ids_BT.device),
+        )
+        if counts:
+            rows_N = torch.tensor([row for row in rows for _ in trees[row].origins])
+            origins_N = torch.tensor([place for row in rows for place in trees[row].origins])
+            logprobs_BT[rows_N, origins_N] = found_N.to(dtype)
+    logprobs_BT = peers.total(logprobs_BT)
     if not bool(logprobs_BT.isfinite().all()):
         raise FloatingPointError(
             "scoring without feedback gave log-probabilities that are not finite; the weights are "
@@ -132,7 +146,7 @@ def _tree(batch: PackedBatch, row: int) -> _Tree:
 
 
 def _score(
-    trees: list[_Tree], actor: PreTrainedModel, temperature: float, device: torch.device
+    trees: list[_Tree], temperature: float, device: torch.device, actor: PreTrainedModel
 ) -> Tensor:
     """Return the log-probability of every scored token of some rows, row by row."""
     width = max(len(tree.ids) for tree in trees)
@@ -159,7 +173,7 @@ def _score(
     places_N = torch.tensor([place for tree in trees for place in tree.places])
     hidden_NH, chosen_N = hidden_RWH[rows_N, places_N - 1], ids_RW[rows_N, places_N]
     head = head_of(actor)
-    size = max(MAX_LOGITS // head.weight.shape[0], 1)
+    size = max(MAX_LOGITS // head.out_features, 1)
     return torch.cat(
         [
             chosen_logprobs(tempered(head(hidden_CH), temperature), chosen_C)

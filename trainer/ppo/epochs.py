@@ -10,29 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
 
-from torch import Tensor, nn
-from torch.optim import Optimizer
+import torch
+from torch import Tensor
 
 from trainer import seeds
-from trainer.ppo.batch import micro_batches, minibatches
-from trainer.ppo.critic import Critic
+from trainer.ppo.batch import minibatches
 from trainer.ppo.lessons import Lessons
 from trainer.ppo.objective import ActorTerms, actor_loss, critic_loss
+from trainer.ppo.peers import ALONE, Peers
+from trainer.ppo.trained import Networks, Trained
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
-
-@dataclass(frozen=True)
-class Networks:
-    """What is trained, each with its own optimizer."""
-
-    actor: PreTrainedModel
-    actor_optimizer: Optimizer
-    critic: Critic | None
-    critic_optimizer: Optimizer | None
+_LARGEST = "ratio_log_max"
+"""The one number that a pass reports as a maximum, not as a sum."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +49,16 @@ class Tally:
     ratio_first_minibatch_max: float = 1.0
     ratio_max: float = 1.0
 
-    def add(self, found: dict[str, Tensor]) -> None:
-        """Add one pass's sums."""
+    def add(self, found: dict[str, float]) -> None:
+        """Add one minibatch's sums."""
         for name, value in found.items():
-            if name == "ratio_log_max":
-                ratio = math.exp(min(float(value), 20.0))
+            if name == _LARGEST:
+                ratio = math.exp(min(value, 20.0))
                 self.ratio_max = max(self.ratio_max, ratio)
                 if self.steps == 0:
                     self.ratio_first_minibatch_max = self.ratio_max
             else:
-                self.sums[name] = self.sums.get(name, 0.0) + float(value)
+                self.sums[name] = self.sums.get(name, 0.0) + value
 
     def add_norm(self, name: str, norm: float) -> None:
         """Add one optimizer step's gradient norm."""
@@ -110,16 +101,18 @@ def run_epochs(
     *,
     seed: int,
     version: int,
+    peers: Peers = ALONE,
 ) -> dict[str, float]:
     """Take every gradient step of one update.
 
     Args:
         networks: What learns; learning rates are already set.
-        lessons: The whole batch.
+        lessons: The whole batch; the same for every peer.
         terms: Clip ranges and coefficients of the actor's loss.
         plan: Epochs, minibatches, passes, limits.
         seed: The learner's seed.
         version: Updates made before this one.
+        peers: Who shares the passes.
 
     Returns:
         Means per action token, gradient norms before clipping, counts.
@@ -129,58 +122,60 @@ def run_epochs(
             been taken: the caller puts the weights back.
     """
     tally = Tally()
+    learning = [("actor", networks.actor)] if plan.train_actor else []
+    learning += [("critic", networks.critic)] if networks.critic else []
     batches = shuffled_minibatches(len(lessons.lengths_B), plan, seed=seed, version=version)
     for rows in batches:
-        _accumulate(networks, lessons.rows(rows), terms, plan, tally)
-        norms: dict[str, float] = {}
-        if plan.train_actor:
-            norms["actor_grad_norm"] = _clip(networks.actor, plan.max_grad_norm)
-        if networks.critic is not None:
-            norms["critic_grad_norm"] = _clip(networks.critic, plan.max_grad_norm)
-        _check_finite(tally.sums | norms, version, tally.steps)
-        if plan.train_actor:
-            networks.actor_optimizer.step()
-        if networks.critic_optimizer is not None:
-            networks.critic_optimizer.step()
-        for name, norm in norms.items():
-            tally.add_norm(name, norm)
+        networks.forget_gradients()
+        minibatch = lessons.rows(rows)
+        tally.actions += minibatch.num_actions
+        tally.add(_accumulate(dict(learning), minibatch, terms, plan, peers))
+        _check_finite(tally.sums, version, tally.steps)
+        norms = {
+            f"{name}_grad_norm": trained.clip(plan.max_grad_norm) for name, trained in learning
+        }
+        _check_finite(norms, version, tally.steps)
+        for name, trained in learning:
+            trained.step()
+            tally.add_norm(f"{name}_grad_norm", norms[f"{name}_grad_norm"])
         tally.steps += 1
-    forget_gradients(networks)
+    networks.forget_gradients()
     return tally.metrics()
 
 
 def _accumulate(
-    networks: Networks, minibatch: Lessons, terms: ActorTerms, plan: Plan, tally: Tally
-) -> None:
-    """Add up the gradients of one minibatch, pass by pass."""
-    forget_gradients(networks)
+    learning: dict[str, Trained], minibatch: Lessons, terms: ActorTerms, plan: Plan, peers: Peers
+) -> dict[str, float]:
+    """Add up the gradients of one minibatch, pass by pass; returns its sums over all peers."""
     total_actions = minibatch.num_actions
-    tally.actions += total_actions
-    passes = micro_batches(minibatch.lengths_B, max_tokens=plan.micro_batch_tokens)
-    for rows in passes:
-        part = minibatch.rows(rows) if len(passes) > 1 else minibatch
-        if plan.train_actor:
-            loss, sums = actor_loss(networks.actor, part, terms, total_actions=total_actions)
-            loss.backward()
-            tally.add(sums)
-        if networks.critic is not None:
-            loss, sums = critic_loss(
-                networks.critic, part, value_clip=plan.value_clip, total_actions=total_actions
-            )
-            loss.backward()
-            tally.add(sums)
+    passes = peers.passes(minibatch.lengths_B, max_tokens=plan.micro_batch_tokens)
+    found: dict[str, Tensor] = {}
+    for number, (rows, counts) in enumerate(passes, start=1):
+        part = minibatch.rows(rows) if len(rows) < len(minibatch.lengths_B) else minibatch
+        losses = {
+            "actor": partial(actor_loss, lessons=part, terms=terms, total_actions=total_actions),
+            "critic": partial(
+                critic_loss, lessons=part, value_clip=plan.value_clip, total_actions=total_actions
+            ),
+        }
+        for name, trained in learning.items():
+            loss, sums = peers.visit(trained.network, losses[name])
+            trained.backward(loss if counts else loss * 0.0, last=number == len(passes))
+            for key, value in sums.items():
+                value = value.double() if counts else torch.zeros_like(value, dtype=torch.float64)
+                before = found.get(key, torch.zeros_like(value))
+                found[key] = torch.maximum(before, value) if key == _LARGEST else before + value
+    return _over_all(found, peers)
 
 
-def _clip(module: nn.Module, max_norm: float) -> float:
-    """Clip a network's gradient to a norm and return the norm it had."""
-    return float(nn.utils.clip_grad_norm_(module.parameters(), max_norm))
-
-
-def forget_gradients(networks: Networks) -> None:
-    """Free the gradients, those of an update that failed too."""
-    for optimizer in (networks.actor_optimizer, networks.critic_optimizer):
-        if optimizer is not None:
-            optimizer.zero_grad(set_to_none=True)
+def _over_all(found: dict[str, Tensor], peers: Peers) -> dict[str, float]:
+    """Add this process's sums up with those of its peers."""
+    if not found:
+        return {}
+    names = sorted(found)
+    sums_M = torch.stack([found[name] for name in names])
+    totals, largest = peers.total(sums_M.clone()).tolist(), peers.largest(sums_M).tolist()
+    return {name: largest[at] if name == _LARGEST else totals[at] for at, name in enumerate(names)}
 
 
 def _check_finite(numbers: dict[str, float], version: int, step: int) -> None:

@@ -93,7 +93,7 @@ def score_actions(
         entropies_C = entropy(logits_CV if differentiable_entropy else logits_CV.detach())
         return chosen_logprobs(logits_CV, chosen_C), entropies_C
 
-    vocabulary = head.weight.shape[0]
+    vocabulary = head.out_features
     if len(chosen_N) * vocabulary <= max_logits:
         return ActionScores(*scores(hidden_NH, chosen_N))
     size = max(max_logits // vocabulary, 1)

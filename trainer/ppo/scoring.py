@@ -9,16 +9,19 @@ Dimensions: B trajectories, T tokens, N action tokens.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from trainer.ppo.batch import PackedBatch, micro_batches
+from trainer.ppo.batch import PackedBatch
 from trainer.ppo.counterfactual import Counterfactual, without_feedback
 from trainer.ppo.critic import Critic, bootstrap_values, values_before
 from trainer.ppo.forward import score_actions
+from trainer.ppo.peers import ALONE, Peers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -51,6 +54,7 @@ def score(
     bootstrap_truncated: bool,
     max_tokens: int,
     masked_feedback: bool = False,
+    peers: Peers = ALONE,
 ) -> Scores:
     """Score every action token of a batch.
 
@@ -64,6 +68,7 @@ def score(
             rather than 0.
         max_tokens: Padded tokens of one forward pass; it does not change the result.
         masked_feedback: Whether the actions are scored without the feedback before them too.
+        peers: Who shares the passes; all get the whole batch's scores.
 
     Raises:
         ValueError: if masked feedback is asked for and the trajectories hold none.
@@ -73,19 +78,34 @@ def score(
     entropies_BT = torch.zeros_like(logprobs_BT)
     reference_BT = None if reference is None else torch.zeros_like(logprobs_BT)
     outputs_BT = None if critic is None else torch.zeros_like(logprobs_BT)
-    for rows in micro_batches(batch.lengths_B, max_tokens=max_tokens):
+    for rows, counts in peers.passes(batch.lengths_B, max_tokens=max_tokens):
         width = max(batch.lengths_B[row] for row in rows)
         at = torch.tensor(rows, device=batch.ids_BT.device)
         ids_RW, positions_RW = batch.ids_BT[at, :width], batch.position_ids_BT[at, :width]
         mask_RW = batch.action_mask_BT[at, :width]
-        found = score_actions(actor, ids_RW, positions_RW, mask_RW, temperature=temperature)
-        logprobs_BT[at, :width] = _placed(found.logprobs_N, mask_RW)
-        entropies_BT[at, :width] = _placed(found.entropies_N, mask_RW)
+        scored = partial(
+            score_actions,
+            ids_BT=ids_RW,
+            position_ids_BT=positions_RW,
+            action_mask_BT=mask_RW,
+            temperature=temperature,
+        )
+        found = peers.visit(actor, scored)
+        values_RW = None
+        if critic is not None:
+            values_RW = peers.visit(critic, _valued(ids_RW, positions_RW))
+        if not counts:
+            continue
+        logprobs_BT[at, :width] = _placed(found.logprobs_N, mask_RW).to(logprobs_BT.dtype)
+        entropies_BT[at, :width] = _placed(found.entropies_N, mask_RW).to(logprobs_BT.dtype)
         if reference is not None and reference_BT is not None:
-            near = score_actions(reference, ids_RW, positions_RW, mask_RW, temperature=temperature)
-            reference_BT[at, :width] = _placed(near.logprobs_N, mask_RW)
-        if critic is not None and outputs_BT is not None:
-            outputs_BT[at, :width] = critic(ids_RW, positions_RW).to(outputs_BT.dtype)
+            near = scored(reference)
+            reference_BT[at, :width] = _placed(near.logprobs_N, mask_RW).to(logprobs_BT.dtype)
+        if values_RW is not None and outputs_BT is not None:
+            outputs_BT[at, :width] = values_RW.to(outputs_BT.dtype)
+    for grid_BT in (logprobs_BT, entropies_BT, reference_BT, outputs_BT):
+        if grid_BT is not None:
+            grid_BT.copy_(peers.total(grid_BT))
 
     values_BT = bootstrap_B = None
     if outputs_BT is not None:
@@ -97,11 +117,16 @@ def score(
     counterfactual = None
     if masked_feedback:
         counterfactual = without_feedback(
-            batch, actor, temperature=temperature, max_tokens=max_tokens
+            batch, actor, temperature=temperature, max_tokens=max_tokens, peers=peers
         )
     scores = Scores(logprobs_BT, entropies_BT, reference_BT, values_BT, bootstrap_B, counterfactual)
     _check_finite(scores)
     return scores
+
+
+def _valued(ids_RW: Tensor, positions_RW: Tensor) -> Callable[[Critic], Tensor]:
+    """Return what a critic is to compute over one pass."""
+    return lambda critic: critic(ids_RW, positions_RW)
 
 
 def _placed(values_N: Tensor, mask_RW: Tensor) -> Tensor:

@@ -17,28 +17,20 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from trainer import seeds
-from trainer.ppo.batch import pack
 from trainer.ppo.config_check import check_config
 from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.critic import critic_like
-from trainer.ppo.epochs import Networks, Plan, forget_gradients, run_epochs
 from trainer.ppo.forward import check_head
 from trainer.ppo.learner import LearnConfig, LearnSettings, UpdateStats
 from trainer.ppo.learner_files import LearnerState, read_state, write_state
-from trainer.ppo.lessons import Lessons, credit_batch, lessons_from
-from trainer.ppo.objective import ActorTerms
 from trainer.ppo.optimization import (
     make_optimizer,
     memory_by_parameter,
     optimizer_tensors,
     put_back_optimizer,
-    rate_in_force,
-    set_rate,
 )
-from trainer.ppo.schedules import lr_factor
-from trainer.ppo.scoring import score
-from trainer.ppo.update_report import batch_metrics
+from trainer.ppo.trained import Networks, Resident
+from trainer.ppo.update import Update, learn, prepare
 from trainer.ppo.weights import check_fit, clones, fingerprint, named_tensors, put_back
 from trainer.trajectory import Trajectory
 
@@ -85,14 +77,10 @@ class TorchLearner:
         self._reference = None
         if reference_model is not None:
             self._reference = _on(reference_model, device).requires_grad_(False)
-        self._estimator = ESTIMATORS[config.credit]
-        self._critic = critic_like(self._actor).eval() if self._estimator.needs_critic else None
-        self._networks = Networks(
-            self._actor,
-            make_optimizer(self._actor, weight_decay=config.weight_decay),
-            self._critic,
-            self._critic and make_optimizer(self._critic, weight_decay=config.weight_decay),
-        )
+        self._trained = {"actor": _trained(self._actor, config)}
+        if ESTIMATORS[config.credit].needs_critic:
+            self._trained["critic"] = _trained(critic_like(self._actor).eval(), config)
+        self._networks = Networks(self._trained["actor"], self._trained.get("critic"))
 
     @property
     def policy_version(self) -> int:
@@ -119,31 +107,19 @@ class TorchLearner:
             FloatingPointError: if a number is not finite; weights and optimizers are then those
                 from before the update.
         """
-        if settings.kl_coeff and self._reference is None:
-            raise ValueError(
-                f"agent.kl_coeff is {settings.kl_coeff}, but the run has no reference model; "
-                "start it with one, or set kl_coeff to 0"
-            )
         started = self._clock()
-        batch = pack(trajectories, device=self._device)
-        scores = score(
-            batch,
-            self._actor,
-            self._critic,
-            self._reference,
-            temperature=self.config.temperature,
-            bootstrap_truncated=self.config.bootstrap_truncated,
-            max_tokens=self.config.micro_batch_tokens,
-            masked_feedback=self._estimator.needs_masked_feedback,
+        update = Update(self.config, settings, self._seed, self._version)
+        lessons, report = prepare(
+            update, self._networks, self._reference, trajectories, device=self._device
         )
-        seed = seeds.derive(self._seed, "credit", self._version)
-        evidence = credit_batch(batch, scores, settings, self.config, seed=seed)
-        credit = self._estimator.estimate(evidence, settings, self.config)
-        lessons = lessons_from(batch, scores, credit, self.config)
-        report = batch_metrics(batch, scores, credit, lessons, tis_cap=self.config.tis_cap)
-        report["staleness_max"] = float(self._version - min(t.policy_version for t in trajectories))
         scored = self._clock()
-        report |= self._learn(lessons, settings)
+        before = self._snapshot() if update.takes_several_steps(len(trajectories)) else {}
+        try:
+            report |= learn(update, self._networks, lessons)
+        except FloatingPointError:
+            self._networks.forget_gradients()
+            self._restore(before)
+            raise
         self._version += 1
         return UpdateStats(report, score_s=scored - started, learn_s=self._clock() - scored)
 
@@ -154,7 +130,7 @@ class TorchLearner:
             FileExistsError: if the folder already holds a learner's state.
         """
         parts: dict[str, dict[str, Tensor]] = {"random": {"torch_cpu": torch.get_rng_state()}}
-        for name, module, optimizer in self._trained():
+        for name, (module, optimizer) in self._modules():
             parts[name] = named_tensors(module)
             parts[f"{name}_optimizer"] = optimizer_tensors(optimizer, module)
         write_state(directory, LearnerState(self._version, self._seed, parts))
@@ -167,19 +143,18 @@ class TorchLearner:
             ValueError: naming the part that is damaged or belongs to another model.
         """
         state = read_state(directory)
-        trained = self._trained()
         for part in (
             "random",
-            *(f"{name}{kind}" for name, _, _ in trained for kind in ("", "_optimizer")),
+            *(f"{name}{kind}" for name in self._trained for kind in ("", "_optimizer")),
         ):
             if part not in state.tensors:
                 raise FileNotFoundError(f"the checkpoint {directory} lacks its part {part}")
         # Everything is checked before anything is touched: a refused checkpoint leaves no trace.
-        for name, module, _ in trained:
+        for name, (module, _) in self._modules():
             origin = str(directory / name)
             check_fit(module, state.tensors[name], origin=origin)
             memory_by_parameter(module, state.tensors[f"{name}_optimizer"], origin=origin)
-        for name, module, optimizer in trained:
+        for name, (module, optimizer) in self._modules():
             origin = str(directory / name)
             put_back(module, state.tensors[name], origin=origin)
             memory = state.tensors[f"{name}_optimizer"]
@@ -195,77 +170,28 @@ class TorchLearner:
         """Write the actor as a Hugging Face model directory (safetensors)."""
         self._actor.save_pretrained(directory)
 
-    def _learn(self, lessons: Lessons, settings: LearnSettings) -> dict[str, float]:
-        """Take the gradient steps at the scheduled rates, or none of them."""
-        config = self.config
-        train_actor = self._version >= config.critic_warmup_steps
-        rates = self._set_rates(settings, train_actor=train_actor)
-        plan = Plan(
-            epochs=settings.ppo_epochs,
-            minibatch_dialogues=config.minibatch_dialogues,
-            micro_batch_tokens=config.micro_batch_tokens,
-            max_grad_norm=config.max_grad_norm,
-            value_clip=config.value_clip,
-            train_actor=train_actor,
-        )
-        terms = ActorTerms(
-            clip_low=settings.clip_low,
-            clip_high=settings.clip_high,
-            dual_clip=config.dual_clip,
-            entropy_coeff=settings.entropy_coeff,
-            kl_loss_coeff=settings.kl_coeff if config.kl_mode == "loss" else 0.0,
-            temperature=config.temperature,
-        )
-        several = settings.ppo_epochs > 1 or len(lessons.lengths_B) > config.minibatch_dialogues
-        before = self._snapshot() if several else []
-        try:
-            found = run_epochs(
-                self._networks, lessons, terms, plan, seed=self._seed, version=self._version
-            )
-        except FloatingPointError:
-            forget_gradients(self._networks)
-            self._restore(before)
-            raise
-        return found | rates
+    def _modules(self) -> list[tuple[str, tuple[nn.Module, Optimizer]]]:
+        """List what is trained: name, then network and optimizer."""
+        return [(name, (one.network, one.optimizer)) for name, one in self._trained.items()]
 
-    def _set_rates(self, settings: LearnSettings, *, train_actor: bool) -> dict[str, float]:
-        """Set the optimizers' rates for this update and return what they then hold."""
-        config = self.config
-        factor = lr_factor(
-            config.lr_schedule,
-            self._version,
-            warmup=config.lr_warmup_steps,
-            decay=config.lr_decay_steps,
-        )
-        live = {"actor": settings.actor_lr if train_actor else 0.0, "critic": settings.critic_lr}
-        rates: dict[str, float] = {}
-        for name, _, optimizer in self._trained():
-            set_rate(optimizer, live[name] * factor)
-            rates[f"{name}_lr"] = rate_in_force(optimizer)
-        return rates
-
-    def _trained(self) -> list[tuple[str, nn.Module, Optimizer]]:
-        """List what is trained: name, network, optimizer."""
-        networks = self._networks
-        trained: list[tuple[str, nn.Module, Optimizer]] = [
-            ("actor", networks.actor, networks.actor_optimizer)
-        ]
-        if networks.critic is not None and networks.critic_optimizer is not None:
-            trained.append(("critic", networks.critic, networks.critic_optimizer))
-        return trained
-
-    def _snapshot(self) -> list[tuple[dict[str, Tensor], dict[str, Tensor]]]:
+    def _snapshot(self) -> dict[str, tuple[dict[str, Tensor], dict[str, Tensor]]]:
         """Copy weights and optimizer memory; needed only where a later step may fail."""
-        return [
-            (clones(named_tensors(module)), clones(optimizer_tensors(optimizer, module)))
-            for _, module, optimizer in self._trained()
-        ]
+        return {
+            name: (clones(named_tensors(module)), clones(optimizer_tensors(optimizer, module)))
+            for name, (module, optimizer) in self._modules()
+        }
 
-    def _restore(self, before: list[tuple[dict[str, Tensor], dict[str, Tensor]]]) -> None:
+    def _restore(self, before: dict[str, tuple[dict[str, Tensor], dict[str, Tensor]]]) -> None:
         """Put a snapshot back; an empty one means that no step was taken."""
-        for (_, module, optimizer), (weights, memory) in zip(self._trained(), before, strict=False):
-            put_back(module, weights, origin="the snapshot")
-            put_back_optimizer(optimizer, module, memory, origin="the snapshot")
+        for name, (weights, memory) in before.items():
+            one = self._trained[name]
+            put_back(one.network, weights, origin="the snapshot")
+            put_back_optimizer(one.optimizer, one.network, memory, origin="the snapshot")
+
+
+def _trained(network: nn.Module, config: LearnConfig) -> Resident:
+    """Give a network its optimizer."""
+    return Resident(network, make_optimizer(network, weight_decay=config.weight_decay))
 
 
 def _on(model: PreTrainedModel, device: str) -> PreTrainedModel:
