@@ -23,7 +23,7 @@ from gate.contract.paths import RunPaths
 from gate.contract.records import StepRecord
 from gate.guard import KnobStatus, OpenTest
 from tests import lax_world, live_run
-from trainer import cli, evaluation, launch, recipe_file, session
+from trainer import cli, evaluation, examination, launch, recipe_file, session
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
 
@@ -150,7 +150,7 @@ def resume(root: str, **plan: Any) -> int:
 def evaluate(root: str, limit: int, place: str) -> int:
     """Evaluate a run and print where the result lies."""
     os.environ[evaluation.ROOT_VARIABLE] = place
-    _, result = session.evaluate(RunPaths(Path(root)), limit=limit)
+    _, result = examination.evaluate(RunPaths(Path(root)), limit=limit)
     print(result)
     return 0
 

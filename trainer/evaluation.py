@@ -21,6 +21,7 @@ from gate.guard import Condition
 from trainer import runlog, seeds
 from trainer.episode import Episode, Outcome
 from trainer.errors import Unusable
+from trainer.evaluation_user import PINNED, AskedUser
 from trainer.official import OfficialResult
 from trainer.rollout.collect import Rollout, collect
 from trainer.rollout.scene import Scene
@@ -40,6 +41,10 @@ PINNED_KNOBS: Mapping[str, Mapping[str, Any]] = {
     "environment": {"max_steps": 16},
 }
 """The evaluation user is the symbolic one; everything else is the declared default."""
+ASKED_KNOBS: Mapping[str, Mapping[str, Any]] = {
+    "user": {"user_strategy_mix": 0.0, "llm_temperature": 0.0}
+}
+"""What differs where a served model was asked to play the user."""
 
 
 class EvaluationError(Unusable):
@@ -98,6 +103,10 @@ class EvaluationResult:
     """The same for each world apart: the fields above put the episodes of all in one heap."""
     official: Mapping[str, OfficialResult] = field(default_factory=dict)
     """By world: what the benchmark's own package says, where it was asked."""
+    user: str = PINNED
+    """Who played the user; a result of any other than the pinned one compares with its own kind."""
+    endpoint: Mapping[str, float] = field(default_factory=dict)
+    """What a served user cost, as in `steps.jsonl`."""
 
 
 def root() -> Path:
@@ -118,13 +127,22 @@ def root() -> Path:
     return place
 
 
-def pinned_knobs(worlds: Sequence[str]) -> Knobs:
+def pinned_knobs(worlds: Sequence[str], *, pinned: bool = True) -> Knobs:
     """Return the knobs of every evaluation: the declared defaults and the pinned values.
 
     Every world is played up to the turn limit that it declares.
+
+    Args:
+        worlds: Names of the worlds that are played.
+        pinned: False where a served model was asked to play the user.
     """
+    asked = {} if pinned else ASKED_KNOBS
     values = {
-        name: {**knobs.defaults().values[name], **PINNED_KNOBS.get(name, {})}
+        name: {
+            **knobs.defaults().values[name],
+            **PINNED_KNOBS.get(name, {}),
+            **asked.get(name, {}),
+        }
         for name in knobs.FILES
     }
     limits = {
@@ -139,9 +157,11 @@ def pinned_knobs(worlds: Sequence[str]) -> Knobs:
     return knobs.from_values(values, worlds=worlds)
 
 
-def play(tasks: Sequence[Task], scene: Scene, *, num_trials: int) -> list[Episode]:
-    """Play every task `num_trials` times under the pinned knobs, in batches."""
-    pinned = pinned_knobs(sorted({task.world for task in tasks}))
+def play(
+    tasks: Sequence[Task], scene: Scene, *, num_trials: int, pinned: bool = True
+) -> list[Episode]:
+    """Play every task `num_trials` times under the knobs of `pinned_knobs`, in batches."""
+    played_under = pinned_knobs(sorted({task.world for task in tasks}), pinned=pinned)
     dealt = [
         Assignment(
             episode_id=f"{trial:06d}-{index:03d}",
@@ -158,7 +178,7 @@ def play(tasks: Sequence[Task], scene: Scene, *, num_trials: int) -> list[Episod
         rollout: Rollout = collect(
             dealt[first : first + BATCH],
             scene,
-            conditions={Side.IN_FORCE: Condition(pinned, revision=0, world_revision=0)},
+            conditions={Side.IN_FORCE: Condition(played_under, revision=0, world_revision=0)},
         )
         played += rollout.episodes
     return played
@@ -174,6 +194,7 @@ def result(
     decoding: str,
     world_digest: str,
     held_out: Collection[str] = (),
+    user: AskedUser | None = None,
 ) -> EvaluationResult:
     """Return what the episodes of all worlds amount to, together and apart."""
     worlds = sorted({task.world for task in tasks})
@@ -194,7 +215,7 @@ def result(
             [float(one.num_agent_turns) for one in episodes if one.stop.outcome is Outcome.FINISHED]
         ),
         decoding=decoding,
-        knobs_digest=pinned_knobs(worlds).digest,
+        knobs_digest=pinned_knobs(worlds, pinned=user is None).digest,
         world_digest=world_digest,
         tasks_digest=files.content_digest("".join(task.digest for task in tasks).encode()),
         by_world={
@@ -205,6 +226,8 @@ def result(
             )
             for world in worlds
         },
+        user=user.label if user else PINNED,
+        endpoint=user.meter.told(user.meter.total) if user else {},
     )
 
 

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from gate.contract import files
 from gate.contract.paths import RunPaths
-from trainer import evaluation, session
+from trainer import evaluation, examination
 
 METHODS: Mapping[str, str] = {
     "ppo": "demo",
@@ -234,8 +234,8 @@ def _process(arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
 
 def _measured(cell: Cell, paths: RunPaths) -> Result:
     records = files.read_lines(paths.steps).records
-    start, _ = session.evaluate(paths, checkpoint_step=0, trials=TRIALS)
-    end, _ = session.evaluate(paths, trials=TRIALS)
+    start, _ = examination.evaluate(paths, checkpoint_step=0, trials=TRIALS)
+    end, _ = examination.evaluate(paths, trials=TRIALS)
     entries = files.read_lines(paths.ledger).records
     ticks = [json.loads(path.read_bytes()) for path in paths.supervisor.glob("*/tick.json")]
     outcomes = [entry for entry in entries if entry["kind"] == "outcome"]

@@ -14,7 +14,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -24,6 +24,7 @@ from trainer.recipe import RunConfig
 
 BUILT_IN = Path(__file__).parent / "recipes"
 MAX_BYTES = 256 * 1024
+Settings = TypeVar("Settings")
 REPLACED = ("worlds", "held_out")
 """Maps that a recipe gives anew, rather than adding to what it extends."""
 
@@ -49,11 +50,7 @@ def load(recipe: str, overrides: Sequence[str] = ()) -> RunConfig:
     """
     path = _find(recipe)
     merged = _merge_chain(path, seen=())
-    for override in overrides:
-        key, separator, text = override.partition("=")
-        if not separator or not key.strip():
-            raise RecipeError(f"--set {override!r}: write it as a.b=value")
-        _set(merged, key.strip().split("."), _parse(text, f"--set {key}"), override)
+    _override(merged, overrides)
     merged.setdefault("name", path.stem)
     return from_values(merged, where=path.name)
 
@@ -84,6 +81,30 @@ def from_values(values: Mapping[str, Any], *, where: str = "recipe") -> RunConfi
 def to_values(config: RunConfig) -> dict[str, Any]:
     """Return a configuration as plain values; `from_values` is its inverse."""
     return dataclasses.asdict(config)
+
+
+def with_settings(settings: Settings, overrides: Sequence[str], *, where: str) -> Settings:
+    """Return one section of a recipe with some of its settings replaced.
+
+    Args:
+        settings: The section, a frozen dataclass.
+        overrides: Entries such as `model=toy`, values in YAML.
+        where: What messages call the section.
+
+    Raises:
+        RecipeError: if an entry cannot be used.
+    """
+    values = dataclasses.asdict(typing.cast(Any, settings))
+    _override(values, overrides)
+    return _build(type(settings), values, where)
+
+
+def _override(values: dict[str, Any], overrides: Sequence[str]) -> None:
+    for override in overrides:
+        key, separator, text = override.partition("=")
+        if not separator or not key.strip():
+            raise RecipeError(f"--set {override!r}: write it as a.b=value")
+        _set(values, key.strip().split("."), _parse(text, f"--set {key}"), override)
 
 
 def _find(recipe: str) -> Path:

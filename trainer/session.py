@@ -1,4 +1,4 @@
-"""Sessions: one process that trains, resumes or evaluates a run, and cleans up after itself.
+"""Sessions: one process that trains or resumes a run, and cleans up after itself.
 
 Worlds' processes end with the session however it ends; a signal asks for a clean stop with a
 checkpoint. This module puts the pieces together and knows nothing about their insides.
@@ -10,11 +10,8 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
-from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -28,20 +25,16 @@ from trainer import (
     assembly,
     checkpoint,
     demonstrations,
-    evaluation,
     launch,
     loop,
     meta_agent,
-    official,
     run_folder,
 )
 from trainer import resume as resuming
 from trainer.checkpoint import CheckpointError, Snapshot
-from trainer.evaluation import EvaluationResult
 from trainer.launch import LaunchPlan
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
-from trainer.official import Benchmark
 from trainer.policy import skeleton
 from trainer.policy.build import Policy
 from trainer.progress import StepPrinter
@@ -50,7 +43,6 @@ from trainer.run_folder import FIRST_REVISION
 from trainer.runlog import RunLog
 from trainer.users import rule_file, spending
 from trainer.users.symbolic import SymbolicUser
-from trainer.worlds import catalog
 
 _PLAIN: Any = {"markup": False, "highlight": False, "soft_wrap": True}
 """How text that is not ours is printed."""
@@ -123,85 +115,6 @@ def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -
                 policy = assembly.saved_policy(directory)
             with _live_run(paths, config, policy, log, (snapshot, directory)) as run:
                 return _train(run, console, adjust)
-
-
-def evaluate(
-    paths: RunPaths,
-    *,
-    checkpoint_step: int | None = None,
-    trials: int = 1,
-    limit: int | None = None,
-    pattern: str | None = None,
-    greedy: bool = False,
-    benchmark: Benchmark | None = None,
-) -> tuple[EvaluationResult, Path]:
-    """Play the pinned evaluation with a run's policy; returns the result and where it lies.
-
-    Args:
-        paths: The run whose policy is evaluated; nothing of it is written.
-        checkpoint_step: Which checkpoint; None for the newest whole one.
-        trials: Episodes per task.
-        limit: Only the first so many tasks.
-        pattern: Shell pattern of task ids; None for the pattern that the recipe trains on.
-        greedy: Take the likeliest token instead of sampling.
-        benchmark: Who scores the dialogues of tau2 worlds beside our verifier; None for nobody.
-    """
-    assembly.quiet()
-    launched = run_folder.read_launch(paths)
-    config = replace(launched, worlds={**launched.worlds, **launched.held_out})
-    directory = _checkpoint_at(paths, checkpoint_step)
-    place = evaluation.root() / f"{paths.root.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    policy = assembly.saved_policy(directory)
-    learner = assembly.make_learner(config, policy, checkpoint=directory)
-    run_folder.check_world(paths)
-    tasks = [
-        task
-        for world, loaded in launch.load_tasks(config, "evaluation", pattern="*").items()
-        for task in loaded
-        if fnmatch(task.id, pattern or config.worlds[world].tasks)
-    ][:limit]
-    if not tasks:
-        wanted = pattern or ", ".join(setting.tasks for setting in config.worlds.values())
-        raise evaluation.EvaluationError(f"no evaluation task matches {wanted!r}; try --tasks '*'")
-    sampler = assembly.make_sampler(config, policy, learner.policy_version)
-    with (
-        _pinned_worlds(paths, launched) as root,
-        assembly.make_places(config, lambda _: root) as places,
-    ):
-        scene = assembly.make_scene(config, policy, sampler, places, greedy=greedy)
-        episodes = evaluation.play(tasks, scene, num_trials=trials)
-        world_digest = run_folder.folder_digest(root)
-    outcome = evaluation.result(
-        episodes,
-        tasks,
-        policy=f"{paths.root.name}/{directory.name}",
-        policy_version=learner.policy_version,
-        num_trials=trials,
-        decoding="greedy" if greedy else f"sampled at temperature {config.learner.temperature}",
-        world_digest=world_digest,
-        held_out=launched.held_out,
-    )
-    if benchmark is not None:
-        outcome = replace(outcome, official=official.score(tasks, episodes, benchmark))
-    return outcome, evaluation.write(_unused(place), outcome, episodes)
-
-
-@contextmanager
-def _pinned_worlds(paths: RunPaths, config: RunConfig) -> Iterator[Path]:
-    """Give a folder with every world of an evaluation: the run's at revision 0, others as they are.
-
-    Worlds that are held out are not in the run, so they come from where worlds live.
-    """
-    launched = paths.world / FIRST_REVISION
-    if not config.held_out:
-        yield launched
-        return
-    with TemporaryDirectory(prefix="eau-evaluation-") as folder:
-        for world in config.worlds:
-            launch.copy_world(launched / world, Path(folder) / world)
-        for world in config.held_out:
-            launch.copy_world(catalog.world(world).folder, Path(folder) / world)
-        yield Path(folder)
 
 
 def _pretrained(config: RunConfig) -> Policy | None:
@@ -368,22 +281,3 @@ def _stop_signals() -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _checkpoint_at(paths: RunPaths, step: int | None) -> Path:
-    if step is None:
-        return checkpoint.newest(paths.checkpoints).directory
-    directory = paths.checkpoint(step)
-    fault = checkpoint.problem(directory)
-    if fault is not None:
-        raise CheckpointError(f"{directory}: {fault}; choose another --checkpoint")
-    return directory
-
-
-def _unused(place: Path) -> Path:
-    """Return a folder name that is not taken yet."""
-    candidate, count = place, 2
-    while candidate.exists():
-        candidate = place.with_name(f"{place.name}-{count}")
-        count += 1
-    return candidate

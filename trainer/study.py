@@ -16,7 +16,7 @@ from rich.console import Console
 
 from gate.contract import files
 from gate.contract.paths import RunPaths
-from trainer import documents, launch, progress, recipe_file, run_folder, session
+from trainer import documents, examination, launch, progress, recipe_file, run_folder, session
 from trainer.evaluation import EvaluationResult
 from trainer.figure import curves_svg
 
@@ -106,8 +106,8 @@ def publish(cells: Sequence[Cell], pages: Sequence[Path]) -> None:
 
 def _evaluated(paths: RunPaths, seed: int) -> Cell:
     records = files.read_lines(paths.steps).records
-    start, _ = session.evaluate(paths, checkpoint_step=0, trials=TRIALS)
-    end, _ = session.evaluate(paths, trials=TRIALS)
+    start, _ = examination.evaluate(paths, checkpoint_step=0, trials=TRIALS)
+    end, _ = examination.evaluate(paths, trials=TRIALS)
     return Cell(
         seed=seed,
         run=paths.root.name,

@@ -18,7 +18,7 @@ from gate.contract.paths import RunPaths
 from tests import tiny_run
 from tests.conformance import env_suite
 from tests.nursery import Nursery
-from trainer import evaluation, launch, official, recipe_file, session
+from trainer import evaluation, examination, launch, official, recipe_file, session
 from trainer.episode import Episode
 from trainer.official import OfficialError, OfficialResult, Scored, Tau2Package
 from trainer.task import Task
@@ -224,7 +224,7 @@ def test_an_evaluation_has_official_scores_beside_its_own(
     )
     session.start(planned, Console(file=io.StringIO()))
     benchmark = Generous()
-    result, written = session.evaluate(RunPaths(planned.root), limit=2, benchmark=benchmark)
+    result, written = examination.evaluate(RunPaths(planned.root), limit=2, benchmark=benchmark)
     (one,) = result.official.values()
     assert (one.scored, one.reward, len(benchmark.ended)) == (2, 1.0, 2)
     assert one.agreeing == round(2 * (result.success or 0.0))

@@ -13,7 +13,7 @@ from gate.contract import files, knobs
 from gate.contract.findings import Refused
 from gate.contract.paths import RunPaths
 from tests import tiny_run
-from trainer import evaluation, launch, recipe_file, session
+from trainer import evaluation, examination, launch, recipe_file, session
 
 TRAINED = {"travel": 925, "tau2_retail": 500, "turtle": 423, "persuasion": 378, "function": 200}
 HELD_OUT = ["intention", "telepathy", "search"]
@@ -69,7 +69,7 @@ def test_a_step_trains_on_the_mixture_and_the_evaluation_plays_the_rest(
     assert sum(worlds.values()) == 32
     in_run = {folder.name for folder in (paths.world / "0000").iterdir()}
     assert in_run == set(planned.config.worlds)
-    result, _ = session.evaluate(paths, pattern="*-[a3]*")
+    result, _ = examination.evaluate(paths, pattern="*-[a3]*")
     held_out = [world for world, one in result.by_world.items() if one.held_out]
     assert sorted(held_out) == sorted(HELD_OUT)
     assert result.finished == sum(one.finished for one in result.by_world.values())

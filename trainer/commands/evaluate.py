@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,15 @@ from rich.table import Table
 from trainer.commands.options import AsJson, RunName
 from trainer.evaluation import WorldResult
 from trainer.official import OfficialResult, Tau2Package
-from trainer.run_folder import RUNS, find_run
+from trainer.run_folder import RUNS, find_run, read_launch
+
+
+class EvaluationUser(StrEnum):
+    """Who plays the user of an evaluation."""
+
+    SYMBOLIC = "symbolic"
+    ENDPOINT = "endpoint"
+    """The served model that the recipe names under `users.evaluation`."""
 
 
 def command(
@@ -33,13 +42,27 @@ def command(
     official: Annotated[
         bool, typer.Option(help="Let the package tau2, where installed, score its worlds, too.")
     ] = False,
+    user: Annotated[
+        EvaluationUser, typer.Option(help="Who plays the user; only `symbolic` is the pinned test.")
+    ] = EvaluationUser.SYMBOLIC,
+    endpoint: Annotated[
+        list[str] | None,
+        typer.Option(help="key=value over users.evaluation of the recipe, such as model=NAME."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."""
+    if endpoint and user is EvaluationUser.SYMBOLIC:
+        raise typer.BadParameter(
+            "--endpoint says how a served user is reached: add --user endpoint"
+        )
     paths = find_run(run, runs)
-    from trainer import session
+    from trainer import examination
 
-    outcome, path = session.evaluate(
+    asked = None
+    if user is EvaluationUser.ENDPOINT:
+        asked = examination.asked(read_launch(paths).users, endpoint or [])
+    outcome, path = examination.evaluate(
         paths,
         checkpoint_step=checkpoint,
         trials=trials,
@@ -47,6 +70,7 @@ def command(
         pattern=tasks,
         greedy=greedy,
         benchmark=Tau2Package() if official else None,
+        user=asked,
     )
     if as_json:
         print(json.dumps(asdict(outcome)))
@@ -61,6 +85,9 @@ def command(
         highlight=False,
         soft_wrap=True,
     )
+    if asked is not None:
+        told = f"user: {outcome.user}, not the pinned one; {dict(outcome.endpoint)}"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     if len(outcome.by_world) > 1:
         console.print(_worlds(outcome.by_world))
     if trials > 1:
