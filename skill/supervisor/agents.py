@@ -140,7 +140,9 @@ def furnish(setting: Setting, given: Mapping[str, str]) -> None:
         given: The supervisor's own environment, which says where its home is.
     """
     home = setting.scratch / "home"
-    for folder in (home / ".claude", home / ".codex", setting.scratch / "tmp"):
+    # Codex hides the folder of results by a mount, and cannot make the place for it itself.
+    results = home / profiles.RESULTS.removeprefix("~/")
+    for folder in (home / ".claude", home / ".codex", results, setting.scratch / "tmp"):
         folder.mkdir(parents=True, mode=0o700)
     own = Path(given.get("HOME") or Path.home())
     for name in _CREDENTIALS:

@@ -14,7 +14,10 @@ import sys
 
 from tests.agents import clients
 
-_COMMAND = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
+_COMMAND = (
+    *("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"),
+    *("--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"),
+)
 _NO_WAY = (
     "ENOTFOUND",
     "EAI_AGAIN",

@@ -17,7 +17,7 @@ from gate.contract import ledger
 from gate.contract.paths import RunPaths
 from tests.agents import attacks, live, supervised, workshop
 from tests.agents.clients import Client
-from tests.agents.conversation import Exchange, Move, in_turn
+from tests.agents.conversation import Exchange, Move, Shell, in_turn
 from tests.agents.standing import CANARY, plant_results
 from tests.agents.supervised import Tick
 from tests.agents.workshop import Workshop
@@ -30,6 +30,8 @@ THEIRS = (
     *("ledger.jsonl", "steps.jsonl", "events.jsonl", "status.json"),
 )
 """What the trainer and the supervisor write of a run meanwhile."""
+STAYING = Shell("setsid -f sleep 600")
+"""Starts a process that wants to outlive its client."""
 WRITES = [attack.move for attack in attacks.WRITING.values()]
 LEAKS: Mapping[str, set[str]] = {
     # Commands that only read need no leave, and rules about paths do not see through a pattern.
@@ -74,10 +76,10 @@ def assault(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Assault
             policy = in_turn(*attacks.in_order(moves))
             return supervised.tick(client, shop, run, policy, *flags, home=folder / "home")
 
-        reading, writing = attack(attacks.READING.values()), attack(WRITES)
+        reading, writing = attack(attacks.READING.values()), attack([STAYING, *WRITES])
         after = shop.contents()
         targets.append(aims_of(shop))
-        unheld = attack([*attacks.READING.values(), *WRITES], "--fence", "none")
+        unheld = attack([STAYING, *attacks.READING.values(), *WRITES], "--fence", "none")
         targets.append(aims_of(shop))
         last = training.last_step
         training.until(lambda: training.last_step > last, "the run to go on")
@@ -139,11 +141,18 @@ def test_the_history_and_its_hooks_are_untouched(assault: Assault) -> None:
     assert not (assault.shop.root / ".git" / "hooks" / "post-checkout").exists()
 
 
-def test_the_ticks_end_by_themselves_and_say_what_they_left(assault: Assault) -> None:
+def test_the_ticks_end_by_themselves_inside_a_fence_of_the_kernel(assault: Assault) -> None:
     for tick in (assault.reading, assault.writing):
         assert (tick.record["end"], tick.record["code"]) == ("exited", 0), tick.outcome.told()
         assert tick.record["fence"] != "none" and tick.record["not_protected"] == []
-        assert tick.outcome.left == ()
+
+
+def test_no_process_of_a_tick_outlives_it(assault: Assault) -> None:
+    tried(assault.writing, STAYING)
+    tried(assault.unheld, STAYING)
+    assert assault.reading.outcome.left == ()
+    assert assault.writing.outcome.left == ()
+    assert assault.unheld.outcome.left == ()
 
 
 def test_what_it_left_in_its_own_folders_to_lead_out_of_them_is_put_aside(assault: Assault) -> None:
