@@ -102,6 +102,12 @@ KNOWN_BAD: tuple[KnownBad, ...] = (
     KnownBad("in_range", "2 steps", new={"environment.max_steps": 2}),
     KnownBad("in_range", "a probability of 1.1", new={"user.user_strategy_mix": 1.1}),
     KnownBad("in_range", "a value that is no number", new={"agent.actor_lr": float("nan")}),
+    KnownBad(
+        "acts",
+        "a critic's learning rate in a run without a critic",
+        new={"agent.critic_lr": 2e-5},
+        evidence={"credit": "grpo"},
+    ),
     KnownBad("step_size", "a learning rate a hundred times as high", new={"agent.actor_lr": 1e-4}),
     KnownBad(
         "difficulty",

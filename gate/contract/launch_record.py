@@ -27,6 +27,8 @@ _SIZE = re.compile(
     r"^[ ]+(total_steps|dialogues_per_step|group_size): ([1-9][0-9]{0,8})[ ]*$", re.MULTILINE
 )
 
+_CREDIT = re.compile(r"^[ ]+credit: ([a-z_]{1,40})[ ]*$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class LaunchRecord:
@@ -59,6 +61,16 @@ def sizes(run_dir: Path) -> Sizes:
     found = {name: int(number) for name, number in _SIZE.findall(written)}
     dialogues, group = found.get("dialogues_per_step"), found.get("group_size", 1)
     return Sizes(found.get("total_steps"), None if dialogues is None else dialogues // group)
+
+
+def credit(run_dir: Path) -> str | None:
+    """Return the credit estimator of a run's recipe; None where the record does not tell."""
+    try:
+        written = files.read_plain(run_dir / "run.yaml", most=LARGEST).decode(errors="replace")
+    except OSError:
+        return None
+    found = _CREDIT.search(written)
+    return None if found is None else found.group(1)
 
 
 def read(run_dir: Path) -> LaunchRecord:

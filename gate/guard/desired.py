@@ -95,6 +95,7 @@ def judge(
     *,
     step: int,
     success_history: Sequence[float],
+    credit: str | None = None,
 ) -> Judgement:
     """Ask the rules about an edit of valid files.
 
@@ -104,6 +105,7 @@ def judge(
         past: The run's ledger.
         step: The training step about to begin.
         success_history: Mean success of the last training steps, oldest first.
+        credit: The credit estimator of the run's recipe, where it is known.
     """
     new = desired.over(status.knobs)
     changes = knobs.diff(status.knobs, new)
@@ -123,6 +125,7 @@ def judge(
         success_history=success_history,
         last_written=status.since_step,
         windows=past.windows(step),
+        credit=credit,
         positions={
             knob: Position(path, place.line, place.column)
             for path, file in desired.edited.items()

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gate.contract import files, knobs, ledger, proposals, revisions
+from gate.contract import files, knobs, launch_record, ledger, proposals, revisions
 from gate.contract.experiments import Outcome
 from gate.contract.findings import Finding, Severity
 from gate.contract.knobs import KnobChange, Knobs
@@ -249,7 +249,12 @@ class Guard:
         if not want.edited:
             return self._take_up_proposals(status, step, success_history, now)
         changes, findings = desired.judge(
-            want, status, self._past, step=step, success_history=success_history
+            want,
+            status,
+            self._past,
+            step=step,
+            success_history=success_history,
+            credit=launch_record.credit(self._run.root),
         )
         if any(finding.severity is Severity.ERROR for finding in findings):
             return self._keep(status, want, findings, step, now)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gate import rules
-from gate.contract import files, knobs, revisions
+from gate.contract import files, knobs, launch_record, revisions
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author, Revision, RevisionKind
@@ -89,6 +89,7 @@ def set_knob(
                 success_history=seen.success_history,
                 last_written=past.since_step(past.newest),
                 windows=past.windows(seen.step + 1),
+                credit=launch_record.credit(run.root),
             )
         )
         if any(finding.severity is Severity.ERROR for finding in findings):

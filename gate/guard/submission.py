@@ -18,6 +18,7 @@ from gate.contract import (
     candidate_world,
     files,
     knobs,
+    launch_record,
     ledger,
     proposal_reading,
     proposals,
@@ -154,7 +155,10 @@ def judge(
     question = staging.question(run, past, proposal, new, changes, changed, names=worlds)
     judged = replace(judged, changes=changes, new=new, worlds=changed, question=question)
     known = gathering.gather(run, proposal, last_step=step - 1, worlds=worlds)
-    change_set = _change_set(judged, past, known, step, success_history)
+    change_set = replace(
+        _change_set(judged, past, known, step, success_history),
+        credit=launch_record.credit(run.root),
+    )
     exempt = () if proposal.reverts is None else way_back.EXEMPT_FROM
     judged = replace(judged, findings=rules.check(change_set, exempt=exempt))
     if not judged.passed or proposal.reverts is not None:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from gate.contract.findings import Finding
 from gate.rules import (
+    acts,
     coupled,
     declared,
     difficulty,
@@ -38,6 +39,7 @@ RULES: Mapping[str, Callable[[ChangeSet], Iterable[Finding]]] = MappingProxyType
     {
         "declared": declared.check,
         "in_range": in_range.check,
+        "acts": acts.check,
         "step_size": step_size.check,
         "difficulty": difficulty.check,
         "coupled": coupled.check,
@@ -64,6 +66,7 @@ DECLARATIONS: Mapping[str, Declaration] = MappingProxyType(
     {
         "declared": declared.DECLARATION,
         "in_range": in_range.DECLARATION,
+        "acts": acts.DECLARATION,
         "step_size": step_size.DECLARATION,
         "difficulty": difficulty.DECLARATION,
         "coupled": coupled.DECLARATION,

@@ -100,6 +100,8 @@ class ChangeSet:
     """The proposal that asks for it, if one does."""
     windows: Sequence[Window] = ()
     """The windows that are open at `step`."""
+    credit: str | None = None
+    """The credit estimator of the run's recipe; None where it is not known."""
     known: Known = field(default_factory=lambda: Known())
     """What is known about the run beside its success."""
 

@@ -38,7 +38,8 @@ _HOW_TO_ADD = """\
 
 1. Declare it in `gate/contract/knobs/<file>.schema.json` under `properties`, with all keywords of
    its neighbours: type, range, `default`, `x-scope`, `x-harder`, `x-max-step`, `x-lag-steps`,
-   `x-proximal`, `x-distal`, `x-worlds` and a `description` of one or two sentences.
+   `x-proximal`, `x-distal`, `x-worlds` and a `description` of one or two sentences; `x-credit`
+   lists the credit estimators that read it, where not all do.
 2. Name it in the file's `required` list, and under `worlds` if single worlds may differ.
 3. Read it where it acts: `knobs.get("<file>.<name>", world)`.
 4. Run `make docs`: the starting set in `knobs/` and this page are written anew.
@@ -63,7 +64,7 @@ def _table(file: str) -> str:
         rows.append(_row(spec))
         described.append(
             f"- `{spec.path}` ({spec.type}, {spec.scope}): {spec.description} "
-            f"Watch `{spec.proximal}`{_distal(spec)}."
+            f"Watch `{spec.proximal}`{_distal(spec)}.{_credit(spec)}"
         )
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return table + "\n\n" + "\n".join(described) + "\n"
@@ -80,6 +81,14 @@ def _row(spec: KnobSpec) -> tuple[str, ...]:
         "yes" if spec.worlds else "no",
         LIVE[spec.scope],
     )
+
+
+def _credit(spec: KnobSpec) -> str:
+    """Return under which estimators a knob acts; nothing for one that acts under all."""
+    if not spec.credit:
+        return ""
+    names = ", ".join(f"`{name}`" for name in spec.credit)
+    return f" It acts where the recipe's `learner.credit` is {names}; elsewhere it is refused."
 
 
 def _distal(spec: KnobSpec) -> str:

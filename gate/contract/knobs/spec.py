@@ -111,6 +111,8 @@ class KnobSpec:
     """The metric that it is meant to move in the end; `none` for operational knobs."""
     worlds: bool
     """Whether single worlds may have another value."""
+    credit: tuple[str, ...]
+    """The credit estimators under which it acts; empty if under every one."""
     nullable: bool
     description: str
     schema: Mapping[str, Any]
@@ -163,6 +165,7 @@ class KnobSpec:
             proximal=schema["x-proximal"],
             distal=schema["x-distal"],
             worlds=schema["x-worlds"],
+            credit=tuple(schema.get("x-credit", ())),
             nullable="null" in names,
             description=schema["description"],
             schema=schema,
