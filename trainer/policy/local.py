@@ -10,8 +10,8 @@ Dimensions: W dialogues still writing, V vocabulary, S tokens of a turn.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,8 +22,8 @@ from trainer.policy.decoder import READ_COLUMNS, Reading, causal_mask, group_row
 from trainer.policy.draw import draw, uniforms
 from trainer.policy.forward import choose_decoder, weights_mark
 from trainer.policy.memory import DialogueMemory
-from trainer.policy.sampler import Completion, Finish, SampleRequest
-from trainer.policy.turns import WritingTurn, longest, open_turns, worth_leaving
+from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest
+from trainer.policy.turns import WritingTurn, check_requests, longest, open_turns, worth_leaving
 
 
 class LocalSampler:
@@ -110,27 +110,21 @@ class LocalSampler:
         self._weights_mark = weights_mark(self._model)
         self._policy_version = policy_version
 
+    def health(self) -> Mapping[str, Any]:
+        """Return nothing: there is no one else to be ill."""
+        return {}
+
+    def incidents(self) -> list[Incident]:
+        """Return none, for the same reason."""
+        return []
+
     def close(self) -> None:
         """Forget every dialogue and give the memory back; a later request allocates it anew."""
         self._cache = KeyValueCache(self._decoder.shape, max_columns=self._max_tokens)
         self._memory = DialogueMemory(self._cache, max_rows=self._max_dialogues)
 
     def _check(self, requests: Sequence[SampleRequest], temperature: float) -> None:
-        if not temperature > 0 or not math.isfinite(temperature):
-            raise ValueError(
-                f"temperature {temperature} must be a finite number above 0; for the likeliest "
-                "tokens pass greedy=True"
-            )
-        keys = [request.dialogue for request in requests]
-        if len(set(keys)) != len(keys):
-            twice = sorted({key for key in keys if keys.count(key) > 1})
-            raise ValueError(f"each dialogue asks for one turn at a time; {twice} asked for more")
-        for request in requests:
-            if not request.ids or request.max_new_tokens < 1:
-                raise ValueError(
-                    f"dialogue {request.dialogue!r} has {len(request.ids)} tokens and asks for "
-                    f"{request.max_new_tokens} more; both must be at least 1"
-                )
+        check_requests(requests, temperature)
         if weights_mark(self._model) != self._weights_mark:
             raise RuntimeError(
                 f"the model's weights changed after policy version {self._policy_version} was "

@@ -7,10 +7,10 @@ tokens only; that is its own business, and the caller always passes the whole di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 class Finish(StrEnum):
@@ -50,6 +50,14 @@ class Completion:
     error: str | None = None
 
 
+class Incident(NamedTuple):
+    """Something that went wrong in a sampler and was mended."""
+
+    kind: str
+    """One of the run's event kinds (`gate.contract.records.EVENT_KINDS`)."""
+    detail: Mapping[str, Any]
+
+
 class Sampler(Protocol):
     """Produces completions with log-probabilities for one policy version at a time."""
 
@@ -76,6 +84,14 @@ class Sampler(Protocol):
 
     def sync(self, policy_version: int) -> None:
         """Take the learner's present weights; everything read under older ones is forgotten."""
+        ...
+
+    def health(self) -> Mapping[str, Any]:
+        """Return what a reader of `status.json` should know about it, as JSON values."""
+        ...
+
+    def incidents(self) -> list[Incident]:
+        """Return what went wrong and was mended since this was last asked."""
         ...
 
     def close(self) -> None:

@@ -56,6 +56,30 @@ class WritingTurn:
         return Completion(tuple(self.ids), tuple(self.logprobs), self.finish, policy_version)
 
 
+def check_requests(requests: Sequence[SampleRequest], temperature: float) -> None:
+    """Make sure that a batch can be written.
+
+    Raises:
+        ValueError: if the temperature is out of bounds, a dialogue is there twice, or one has no
+            token or asks for none.
+    """
+    if not temperature > 0 or not math.isfinite(temperature):
+        raise ValueError(
+            f"temperature {temperature} must be a finite number above 0; for the likeliest "
+            "tokens pass greedy=True"
+        )
+    keys = [request.dialogue for request in requests]
+    if len(set(keys)) != len(keys):
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        raise ValueError(f"each dialogue asks for one turn at a time; {twice} asked for more")
+    for request in requests:
+        if not request.ids or request.max_new_tokens < 1:
+            raise ValueError(
+                f"dialogue {request.dialogue!r} has {len(request.ids)} tokens and asks for "
+                f"{request.max_new_tokens} more; both must be at least 1"
+            )
+
+
 def open_turns(requests: Sequence[SampleRequest], *, max_tokens: int) -> list[WritingTurn]:
     """Return a turn for every request whose dialogue has room for a token."""
     room = [min(r.max_new_tokens, max_tokens - len(r.ids)) for r in requests]

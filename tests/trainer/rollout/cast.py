@@ -16,7 +16,7 @@ from gate.contract.sides import Side
 from gate.guard import Condition
 from trainer.episode import Speaker, StopReason, Turn, Voice
 from trainer.message import Action, Choice
-from trainer.policy.sampler import Completion, Finish, SampleRequest
+from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest
 from trainer.rollout.collect import Rollout, collect
 from trainer.rollout.config import RolloutConfig
 from trainer.rollout.places import Place, Places
@@ -98,6 +98,14 @@ class ScriptedSampler:
     def sync(self, policy_version: int) -> None:
         """Take on a version."""
         self.policy_version = policy_version
+
+    def health(self) -> Mapping[str, Any]:
+        """Tell nothing."""
+        return {}
+
+    def incidents(self) -> list[Incident]:
+        """Have none."""
+        return []
 
     def close(self) -> None:
         """Hold nothing."""

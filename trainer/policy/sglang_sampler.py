@@ -1,0 +1,259 @@
+"""The sampler that asks SGLang servers: the `Sampler` seam over a fleet of them.
+
+Token ids go out and come back; a dialogue is passed whole each turn and its server remembers
+what it read. A server that dies in a turn costs no turn: another one writes it, or the server is
+started again on the weights in force. After every sync each server proves that it speaks for the
+learner's weights, or nothing more is sampled.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from trainer.policy.forward import weights_mark
+from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest
+from trainer.policy.sglang_agreement import Agreement, SamplerDisagrees
+from trainer.policy.sglang_client import ServerGone
+from trainer.policy.sglang_config import SamplerConfig
+from trainer.policy.sglang_fleet import Fleet, Replica, SamplerLost
+from trainer.policy.sglang_sync import WeightSync
+from trainer.policy.sglang_turns import Sent, Wanted, Written, write_turns
+from trainer.policy.sglang_weights import WeightWay
+from trainer.policy.turns import WritingTurn, check_requests, open_turns
+
+
+class SglangSampler:
+    """SGLang servers behind the `Sampler` seam.
+
+    Nothing is sampled before the first `sync`, which starts the servers.
+
+    Args:
+        model: The learner's model; its weights are what the servers are given.
+        stop_ids: Tokens that end a turn (`ChatFormat.stop_ids`).
+        config: The recipe's `sampler:` section.
+        name: Marks this run's weight versions, so that another run's are not taken for them.
+        max_tokens: Longest dialogue in tokens, prompt and answers.
+        way: How weights travel first; that of the recipe unless given.
+        clock: Returns seconds, for what a sync took.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        stop_ids: Collection[int],
+        config: SamplerConfig,
+        *,
+        name: str,
+        max_tokens: int,
+        way: WeightWay | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._model = model
+        self._config = config
+        self._name = name
+        self._max_tokens = max_tokens
+        self._clock = clock
+        self._folder = Path(tempfile.mkdtemp(prefix="eau-sglang-"))
+        shared = Path(config.exchange) if config.exchange else self._folder
+        self._sync = WeightSync(model, config, shared, resent=self._note_resent, way=way)
+        self._fleet = Fleet(config, self._folder)
+        self._wanted = Wanted("", 0, 1.0, False, frozenset(stop_ids), config.deadline_s)
+        self._weights_mark: int | None = None
+        self._prompts: dict[str, tuple[int, ...]] = {}
+        self._asked = 0
+        self._incidents: list[Incident] = []
+        self._agreement: Agreement | None = None
+        self._sync_s = 0.0
+
+    @property
+    def policy_version(self) -> int:
+        """The version of the weights in force."""
+        return self._wanted.policy_version
+
+    def sample(
+        self, requests: Sequence[SampleRequest], *, temperature: float, greedy: bool = False
+    ) -> list[Completion]:
+        """Write one turn for each request, in order.
+
+        A dialogue whose context is full gets an empty completion that says `LENGTH`; one that no
+        server could write gets `FAILED` and the reason. Seeds decide the tokens where servers
+        run with deterministic inference, and are ignored by others.
+
+        Args:
+            requests: Dialogues at any turn; each appears at most once.
+            temperature: Divides the logits before the softmax, > 0.
+            greedy: Take the likeliest token instead of sampling; the log-probabilities are then
+                those at temperature 1.
+
+        Raises:
+            ValueError: if a request or the temperature is out of bounds.
+            RuntimeError: if the weights changed since the last `sync`.
+        """
+        check_requests(requests, temperature)
+        if weights_mark(self._model) != self._weights_mark:
+            raise RuntimeError(
+                f"the model's weights changed after policy version {self.policy_version} was "
+                "taken; call sync(policy_version) after every update"
+            )
+        wanted = replace(self._wanted, temperature=temperature, greedy=greedy)
+        self._wanted = replace(self._wanted, temperature=temperature)
+        full = Completion((), (), Finish.LENGTH, self.policy_version)
+        completions = [full] * len(requests)
+        turns = open_turns(requests, max_tokens=self._max_tokens)
+        for turn in turns:
+            self._prompts.setdefault(turn.request.dialogue, tuple(turn.request.ids))
+        for turn, completion in self._write(turns, wanted):
+            completions[turn.place] = completion
+        return completions
+
+    def release(self, dialogues: Sequence[str]) -> None:
+        """Nothing to do: servers forget what they have no room for, and all of it at a sync."""
+
+    def sync(self, policy_version: int) -> None:
+        """Give every server the learner's present weights and make sure that it has them.
+
+        Raises:
+            SamplerDisagrees: if a server does not speak for these weights.
+            SamplerLost: if no server is left.
+        """
+        began = self._clock()
+        stamp = f"{self._name}-{policy_version}"
+        self._wanted = replace(self._wanted, stamp=stamp, policy_version=policy_version)
+        self._sync.prepare()
+        if not self._fleet.replicas:
+            self._fleet.start(self._sync.write(stamp), stamp)
+        found = [self._bring_up_to_date(replica) for replica in self._fleet.replicas]
+        measured = [one for one in found if one is not None]
+        if not measured:
+            raise SamplerLost(
+                "no SGLang server is left: start those of sampler.urls again, or see the log "
+                f"of the last one; then resume the run ({self._last_words()})"
+            )
+        self._agreement = max(measured, key=lambda one: one.most)
+        self._weights_mark = weights_mark(self._model)
+        self._prompts.clear()
+        self._sync_s = self._clock() - began
+
+    def health(self) -> Mapping[str, Any]:
+        """Return servers, the agreement right after the last sync, and how long that took."""
+        found, bound = self._agreement, self._sync.bound
+        return {
+            "kind": "sglang",
+            "servers": [replica.to_json() for replica in self._fleet.replicas],
+            "sync_s": round(self._sync_s, 3),
+            "logprob_gap_mean": found and float(f"{found.mean:.3g}"),
+            "logprob_gap_max": found and float(f"{found.most:.3g}"),
+            "logprob_gap_bounds": [bound.mean, bound.most],
+        }
+
+    def incidents(self) -> list[Incident]:
+        """Return what went wrong and was mended since this was last asked."""
+        told, self._incidents = self._incidents, []
+        return told
+
+    def close(self) -> None:
+        """End the servers that were started, leave joined ones, and remove all files."""
+        self._fleet.close()
+        self._sync.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _write(
+        self, turns: Sequence[WritingTurn], wanted: Wanted
+    ) -> list[tuple[WritingTurn, Completion]]:
+        """Let servers write turns until every turn has an outcome."""
+        done: list[tuple[WritingTurn, Completion]] = []
+        waiting = list(turns)
+        while waiting:
+            try:
+                sent = [self._address(turn) for turn in waiting]
+            except (SamplerLost, SamplerDisagrees, ServerGone) as error:
+                failed = Completion((), (), Finish.FAILED, self.policy_version, str(error))
+                return done + [(turn, failed) for turn in waiting]
+            waiting = []
+            for one, outcome in zip(sent, write_turns(sent, wanted), strict=True):
+                if isinstance(outcome, Written):
+                    done.append((one.turn, outcome.completion))
+                else:
+                    self._lose(self._fleet.at(one.url), str(outcome))
+                    waiting.append(one.turn)
+            if any(completion.finish is not Finish.FAILED for _, completion in done):
+                self._fleet.wrote()
+            self._notice_hung(sent, done)
+        return done
+
+    def _address(self, turn: WritingTurn) -> Sent:
+        """Return the server for a turn; with none up, bring them back first."""
+        if not self._fleet.up():
+            for replica in self._fleet.replicas:
+                self._bring_back(replica, wait=True)
+        self._asked += 1
+        url = self._fleet.of(turn.request.dialogue).client.url
+        return Sent(turn, url, f"{self._wanted.stamp}-{self._asked}")
+
+    def _notice_hung(
+        self, sent: Sequence[Sent], done: Sequence[tuple[WritingTurn, Completion]]
+    ) -> None:
+        """Take a server that failed a turn and answers nothing any more for gone."""
+        failed = {turn.place for turn, one in done if one.finish is Finish.FAILED}
+        for url in sorted({one.url for one in sent if one.turn.place in failed}):
+            replica = self._fleet.at(url)
+            if replica.is_up and not replica.client.is_healthy():
+                self._lose(replica, f"{url} failed a turn and is not healthy any more")
+
+    def _bring_up_to_date(self, replica: Replica) -> Agreement | None:
+        """Return how a server agrees under the new weights; None if it is down."""
+        try:
+            if replica.is_up:
+                if replica.stamp == self._wanted.stamp:
+                    return self._sync.verify(replica, self._wanted, self._asked_of(replica))
+                return self._give(replica)
+        except ServerGone as error:
+            self._lose(replica, str(error))
+        try:
+            # One that was joined is waited for only where no other could go on.
+            return self._bring_back(replica, wait=not self._fleet.up())
+        except ServerGone as error:
+            self._lose(replica, str(error))
+            return None
+
+    def _bring_back(self, replica: Replica, *, wait: bool) -> Agreement:
+        """Start a server again, or find it, on the weights in force."""
+        stamp = self._wanted.stamp
+        self._sync.forget(replica)
+        self._fleet.bring_back(replica, self._sync.write(stamp), stamp, wait=wait)
+        self._note("engine_restart", replica, "it is back")
+        if replica.process is None:
+            return self._give(replica)
+        return self._sync.verify(replica, self._wanted, ())
+
+    def _give(self, replica: Replica) -> Agreement:
+        return self._sync.give(replica, self._wanted.stamp, self._wanted, self._asked_of(replica))
+
+    def _asked_of(self, replica: Replica) -> list[tuple[int, ...]]:
+        """Return dialogues that a server has read under older weights."""
+        most = self._config.agreement.prompts
+        read = [ids for name, ids in self._prompts.items() if self._fleet.of(name) is replica]
+        return read[:most]
+
+    def _lose(self, replica: Replica, why: str) -> None:
+        if replica.is_up:
+            replica.is_up = False
+            self._note("engine_lost", replica, why)
+
+    def _note_resent(self, replica: Replica, why: str) -> None:
+        self._note("weights_resent", replica, why)
+
+    def _note(self, kind: str, replica: Replica, why: str) -> None:
+        detail = {"server": replica.number, "url": replica.client.url, "reason": why}
+        self._incidents.append(Incident(kind, detail))
+
+    def _last_words(self) -> str:
+        return str(self._incidents[-1].detail["reason"]) if self._incidents else "none was seen"
