@@ -15,7 +15,7 @@ from gate.contract.paths import RunPaths
 from tests import tiny_run
 from trainer import evaluation, examination, launch, recipe_file, session
 
-TRAINED = {"travel": 925, "tau2_retail": 500, "turtle": 423, "persuasion": 378, "function": 200}
+TRAINED = {"travel": 925, "tau": 500, "turtle": 423, "persuasion": 378, "function": 200}
 HELD_OUT = ["intention", "telepathy", "search"]
 TINY = (
     "total_steps=1",

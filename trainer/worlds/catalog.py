@@ -22,6 +22,8 @@ from trainer.worlds.persuasion.oracle import PLAYERS as PERSUASION_PLAYERS
 from trainer.worlds.player import PlayerFactory
 from trainer.worlds.search import loader as search
 from trainer.worlds.search.oracle import PLAYERS as SEARCH_PLAYERS
+from trainer.worlds.tau import loader as tau
+from trainer.worlds.tau.oracle import PLAYERS as TAU_PLAYERS
 from trainer.worlds.tau2_airline import loader as tau2_airline
 from trainer.worlds.tau2_airline.oracle import PLAYERS as TAU2_AIRLINE_PLAYERS
 from trainer.worlds.tau2_mock import loader as tau2_mock
@@ -68,6 +70,7 @@ WORLDS: Mapping[str, World] = {
     "turtle": World(turtle.FOLDER, turtle.load, TURTLE_PLAYERS, "TurtleGym"),
     "persuasion": World(persuasion.FOLDER, persuasion.load, PERSUASION_PLAYERS, "PersuadeGym"),
     "search": World(search.FOLDER, search.load, SEARCH_PLAYERS, "Bamboogle"),
+    "tau": World(tau.FOLDER, tau.load, TAU_PLAYERS, "TauGym"),
     "colbench": World(colbench.FOLDER, colbench.load, COLBENCH_PLAYERS, "ColBench"),
     "tau2_telecom": World(
         tau2_telecom.FOLDER, tau2_telecom.load, TAU2_TELECOM_PLAYERS, "tau2-bench"

@@ -7,7 +7,7 @@ a world's `gold/` with its task beside it. Nothing here calls a verifier.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,11 +38,17 @@ class Do(NamedTuple):
     """Arguments that differ from the gold ones."""
 
 
+class Write(NamedTuple):
+    """The agent writes a text as it stands."""
+
+    text: str
+
+
 class Over(NamedTuple):
     """The user has gone."""
 
 
-Move = Tell | Say | Do | Over
+Move = Tell | Say | Do | Write | Over
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,20 @@ class Transcript:
     """The numbers that the label fixes."""
 
 
-def write(folder: Path, transcripts: Sequence[Transcript], tasks: Sequence[Task]) -> None:
+def write(
+    folder: Path,
+    transcripts: Sequence[Transcript],
+    tasks: Sequence[Task],
+    *,
+    call_text: Callable[[NamedCall], str] = call_text,
+) -> None:
     """Write a world's gold verdicts, each with its task.
+
+    Args:
+        folder: The world's `gold`.
+        transcripts: The dialogues.
+        tasks: All tasks that they are about.
+        call_text: How the agent writes a tool call.
 
     Raises:
         KeyError: if there is no task of a transcript's id.
@@ -72,7 +90,7 @@ def write(folder: Path, transcripts: Sequence[Transcript], tasks: Sequence[Task]
                 "name": one.name,
                 "why": one.why,
                 "task": by_id[one.task_id].to_json(),
-                "turns": list(_turns(by_id[one.task_id], one.moves)),
+                "turns": list(_turns(by_id[one.task_id], one.moves, call_text)),
                 "success": one.success,
                 "metrics": dict(one.metrics),
             }
@@ -83,7 +101,9 @@ def write(folder: Path, transcripts: Sequence[Transcript], tasks: Sequence[Task]
     (folder / "verdicts.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
-def _turns(task: Task, moves: Sequence[Move]) -> Iterator[dict[str, Any]]:
+def _turns(
+    task: Task, moves: Sequence[Move], call_text: Callable[[NamedCall], str]
+) -> Iterator[dict[str, Any]]:
     actions = read_case(task.payload["record"]).actions
     statements = {fact.id: fact.statement for fact in task.facts}
     for move in moves:
@@ -96,5 +116,7 @@ def _turns(task: Task, moves: Sequence[Move]) -> Iterator[dict[str, Any]]:
                 call = actions[position].call
                 changed = NamedCall(call.side, call.name, {**call.arguments, **otherwise})
                 yield {"speaker": "agent", "text": call_text(changed)}
+            case Write(text):
+                yield {"speaker": "agent", "text": text}
             case Over():
                 yield {"speaker": "tool", "text": ENDED}

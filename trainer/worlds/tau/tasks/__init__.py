@@ -1,0 +1,1 @@
+"""Makes our own tau tasks, with the shop and the airline they are about."""
