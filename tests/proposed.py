@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from gate.contract import files, launch_record, proposals, protected
@@ -40,9 +41,16 @@ def log_steps(run: RunPaths, steps: int, success: float = 0.5) -> None:
         files.append_line(run.episodes_of(step), {"id": f"{step:06d}-00"})
 
 
-def record_launch(run: RunPaths, *, parent: str | None = None, attempt: int = 1) -> None:
+def record_launch(
+    run: RunPaths,
+    *,
+    parent: str | None = None,
+    attempt: int = 1,
+    checkout: Path = protected.CHECKOUT,
+) -> None:
     """Write the launch record as far as the gate reads it."""
-    digests = "".join(f"  {path}: {digest}\n" for path, digest in protected.digests().items())
+    found = protected.digests(checkout)
+    digests = "".join(f"  {path}: {digest}\n" for path, digest in found.items())
     named = "null" if parent is None else parent
     run.launch.write_text(
         f"run: {run.root.name}\nparent: {named}\nattempt: {attempt}\nprotected:\n{digests}"

@@ -18,7 +18,7 @@ def standing(root: Path) -> Workshop:
     for name in (attacks.RUN, attacks.OTHER):
         run = live_run.launch(shop.run(name).root)
         proposed.log_steps(run, 24, success=0.5)
-        proposed.record_launch(run)
+        proposed.record_launch(run, checkout=shop.root)
         (run.world / "0000" / "travel" / "verifier.py").write_text("# theirs\n")
         for folder in (run.candidate, run.proposals):
             folder.mkdir(exist_ok=True)
