@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
+class ValueHead(nn.Linear):
+    """One number per hidden state, computed in at least float32 whatever its weights are kept in.
+
+    An engine may round the weights to half precision; what it must not round is the value.
+    """
+
+    def forward(self, hidden_BTH: Tensor) -> Tensor:
+        """Return the value at every token, shape (B, T, 1)."""
+        dtype = torch.promote_types(self.weight.dtype, torch.float32)
+        weight_1H, bias_1 = self.weight.to(dtype), self.bias.to(dtype)
+        return nn.functional.linear(hidden_BTH.to(dtype), weight_1H, bias_1)
+
+
 class Critic(nn.Module):
     """A transformer body with a scalar head at every token."""
 
@@ -34,7 +47,7 @@ class Critic(nn.Module):
         super().__init__()
         self.body = body
         parameter = next(body.parameters())
-        self.head = nn.Linear(
+        self.head = ValueHead(
             hidden_size,
             1,
             dtype=torch.promote_types(parameter.dtype, torch.float32),
@@ -46,7 +59,7 @@ class Critic(nn.Module):
     def forward(self, ids_BT: Tensor, position_ids_BT: Tensor) -> Tensor:
         """Return the value of the state after each token has been read, shape (B, T)."""
         hidden_BTH = body_outputs(self.body, ids_BT, position_ids_BT)
-        return self.head(hidden_BTH.to(self.head.weight.dtype)).squeeze(-1)
+        return self.head(hidden_BTH).squeeze(-1)
 
 
 def critic_like(actor: PreTrainedModel) -> Critic:

@@ -54,6 +54,9 @@ class LearnConfig:
     minibatch_dialogues: int = 16
     micro_batch_tokens: int = 8192
     """Padded tokens in one forward pass; how the batch is cut never changes the result."""
+    recompute_activations: bool = False
+    """Compute a layer's inside again for its gradient instead of keeping it: less memory for one
+    more forward pass, and the same numbers."""
     critic_warmup_steps: int = 0
     """First steps in which only the critic learns."""
     lr_schedule: str = "constant"

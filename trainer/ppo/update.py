@@ -19,6 +19,7 @@ from trainer.ppo.learner import LearnConfig, LearnSettings
 from trainer.ppo.lessons import Lessons, credit_batch, lessons_from
 from trainer.ppo.objective import ActorTerms
 from trainer.ppo.peers import ALONE, Peers
+from trainer.ppo.recompute import recomputing
 from trainer.ppo.schedules import lr_factor
 from trainer.ppo.scoring import score
 from trainer.ppo.trained import Networks
@@ -130,15 +131,17 @@ def learn(update: Update, networks: Networks, lessons: Lessons) -> dict[str, flo
         kl_loss_coeff=settings.kl_coeff if config.kl_mode == "loss" else 0.0,
         temperature=config.temperature,
     )
-    found = run_epochs(
-        networks,
-        lessons,
-        terms,
-        plan,
-        seed=update.seed,
-        version=update.version,
-        peers=update.peers,
-    )
+    again = [one.network for _, one in networks.named()] if config.recompute_activations else []
+    with recomputing(*again):
+        found = run_epochs(
+            networks,
+            lessons,
+            terms,
+            plan,
+            seed=update.seed,
+            version=update.version,
+            peers=update.peers,
+        )
     return found | rates
 
 
