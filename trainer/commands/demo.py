@@ -1,4 +1,4 @@
-"""`eau demo`: a policy from nothing, and a knob that moves under it."""
+"""`eau demo`: a policy from nothing, and a fault that is noticed and mended under it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainer.run_folder import RUNS
 
 
 def command(sets: Sets = None, runs: Path = RUNS) -> None:
-    """Train a small policy from nothing while a script edits one of its knobs; minutes."""
+    """Train a small policy while a planted fault is noticed, mended and judged; minutes."""
     from trainer import demo
 
     ending = demo.run(Console(), runs=runs, overrides=sets or [])
