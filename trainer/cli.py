@@ -36,7 +36,9 @@ COMMANDS: Mapping[str, str] = {
         "Compare runs: success over the last steps, with its interval where there are seeds."
     ),
     "promote": "Bring a run's proven knobs and world edits back into the repository as a diff.",
-    "twins": "Try a proposal on two runs from one checkpoint, and tell the verdict on the ledger.",
+    "twins": (
+        "Train two twins of a run from its newest checkpoint, and tell the verdict on its ledger."
+    ),
     "demo": "Train a small policy while a planted fault is noticed, mended and judged; minutes.",
     "study": "Train the demo's recipe over seeds and put start and end to the pinned evaluation.",
     "grid": "Run the cells of the study of methods that have no result yet; tell what they show.",
