@@ -13,7 +13,11 @@ from gate.contract import files, knobs
 from gate.contract.findings import Refused
 from gate.contract.paths import RunPaths
 from tests import tiny_run
+from tests.conformance import env_suite
 from trainer import evaluation, examination, launch, recipe_file, session
+from trainer.episode import Speaker
+from trainer.policy import tokenizer
+from trainer.worlds import catalog
 
 TRAINED = {"travel": 925, "tau": 500, "turtle": 423, "persuasion": 378, "function": 200}
 HELD_OUT = ["intention", "telepathy", "search"]
@@ -47,6 +51,22 @@ def test_the_recipe_names_the_papers_worlds_shares_and_group_size() -> None:
     assert list(config.held_out) == HELD_OUT
     assert (config.rollout.group_size, config.learner.credit) == (8, "userrl")
     assert config.knobs["environment"]["max_steps"] == 16
+
+
+def test_every_move_and_every_dialogue_of_the_experts_fits() -> None:
+    config = recipe_file.load("userrl-mix")
+    played = []
+    for world in TRAINED:
+        cast = env_suite.cast(world)
+        tasks = catalog.tasks(world, "train")[:60]
+        played += [cast.play(task, "oracle", style="compact") for task in tasks]
+    texts = ["\n".join(turn.text for turn in episode.turns) for episode in played]
+    tokens = tokenizer.train_tokenizer(texts, vocab_size=config.policy.size.vocab_size)
+    for episode in played:
+        counts = [(turn.speaker, len(tokens.encode(turn.text))) for turn in episode.turns]
+        moves = [count for speaker, count in counts if speaker is Speaker.AGENT]
+        assert max(moves) < config.rollout.max_new_tokens, episode.task_id
+        assert sum(count for _, count in counts) < config.rollout.context_tokens, episode.task_id
 
 
 def test_a_knob_that_names_a_held_out_world_is_refused(tmp_path: Path) -> None:
