@@ -132,7 +132,7 @@ def load(directory: str | Path, dtype: torch.dtype, *, thinking: bool = False) -
         ValueError: if the folder asks for code of its own to be run, or has no chat template.
     """
     directory = Path(directory)
-    _check_directory(directory)
+    check_directory(directory)
     arguments: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     model = AutoModelForCausalLM.from_pretrained(
         directory, dtype=dtype, use_safetensors=True, **arguments
@@ -211,7 +211,16 @@ def _convert_gguf(source: Path, target: Path) -> None:
     ).save_pretrained(target)
 
 
-def _check_directory(directory: Path) -> None:
+def check_directory(directory: Path) -> None:
+    """Make sure that a folder holds a model that can be read safely; nothing of it is loaded.
+
+    Args:
+        directory: Folder with config.json, a fast tokenizer and *.safetensors.
+
+    Raises:
+        FileNotFoundError: if the folder or one of its parts is missing; it names which.
+        ValueError: if the folder asks for code of its own to be run.
+    """
     if not directory.is_dir():
         raise FileNotFoundError(
             f"no model directory at {directory}; give the path of a folder that holds config.json"

@@ -148,10 +148,12 @@ class Fleet:
                 )
             self._in_a_row += 1
             replica.process.end()
-            replica.client.close()
             replica.process = self._launch(replica.number, model_path, stamp)
-            replica.client = self._client(replica.process.url)
             replica.stamp = stamp
+        # What is left of an old connection would speak for the server that is gone.
+        replica.client.close()
+        url = replica.process.url if replica.process is not None else replica.client.url
+        replica.client = self._client(url)
         replica.digest = replica.checksum = None
         self._wait(replica, self._config.launch.ready_s if wait or replica.process else 0.0)
         replica.restarts += 1
