@@ -16,11 +16,10 @@ from trainer.task import Fact, Task
 from trainer.worlds import source as sources
 from trainer.worlds import userrl
 from trainer.worlds.source import SourceError
-from trainer.worlds.tau import verifier
+from trainer.worlds.tau import customer, verifier
 from trainer.worlds.tau.desks import DESKS
 from trainer.worlds.tau2 import data_faults, shelf
 from trainer.worlds.tau2.case import Component, read_case
-from trainer.worlds.tau2.scenario import scenario
 
 FOLDER = Path(__file__).parent
 BUILT_IN = {
@@ -125,7 +124,7 @@ def task(record: Mapping[str, Any], data: Mapping[str, Any], provenance: str) ->
         world="tau",
         goal=instruction,
         opening=record["obs"],
-        facts=scenario(case).facts if facts is None else tuple(map(_fact, facts)),
+        facts=customer.facts_of(instruction) if facts is None else tuple(map(_fact, facts)),
         payload={**data, "record": case},
         provenance=provenance,
         extra=extra | ({"canary": record["canary"]} if "canary" in record else {}),

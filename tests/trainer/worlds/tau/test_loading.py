@@ -11,7 +11,7 @@ import pytest
 
 from trainer.worlds import catalog
 from trainer.worlds.source import SourceError
-from trainer.worlds.tau import verifier
+from trainer.worlds.tau import customer, verifier
 from trainer.worlds.tau2 import shelf
 
 USER: dict[str, Any] = {
@@ -76,6 +76,20 @@ def test_tasks_and_databases_are_found_where_clones_keep_them(
         "I am Ann Poe.",
         "I want my address changed.",
     ]
+
+
+def test_a_sentence_is_asked_for_by_what_it_is_about() -> None:
+    facts = customer.facts_of(
+        "You are Ann Poe in 12345. You are calm, kind and shy. You want to return the lamp of #W1, "
+        "because it is broken. Put it on your gift card. If asked, you prefer the lamp. Hm."
+    )
+    assert [(fact.id, fact.kind) for fact in facts] == [
+        ("F1", "identity"), ("F2", "subject"), ("F3", "payment"), ("F4", "terms"), ("F5", "other"),
+    ]  # fmt: skip
+    assert facts[1].statement == "I want to return the lamp of #W1, because it is broken."
+    assert {"order number", "how can I help", "the reason", "lamp"} <= set(facts[1].cues)
+    assert "payment method" in facts[2].cues and "your name" not in facts[2].cues
+    assert customer.facts_of("You are calm.") == ()
 
 
 def test_a_clone_beside_the_one_that_is_named_will_do(tmp_path: Path) -> None:
