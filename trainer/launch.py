@@ -80,6 +80,24 @@ def plan(
         raise LaunchError(fault)
     _check_disk(config, runs)
     tasks = load_tasks(config)
+    values, knob_files = starting_values(config, knob_dir)
+    return LaunchPlan(config, values, knob_files, tasks, run_id, runs / run_id)
+
+
+def starting_values(
+    config: RunConfig, knob_dir: Path = STARTING_KNOBS
+) -> tuple[Knobs, Mapping[str, bytes]]:
+    """Return the knobs that a run begins with, the recipe's over the starting files.
+
+    Args:
+        config: The recipe, complete.
+        knob_dir: Folder of the starting knob files.
+
+    Raises:
+        LaunchError: if a file is missing, or the recipe names one that is none.
+        trainer.errors.Unusable: if a fault that it plants could not come into force.
+        gate.contract.findings.Refused: if the values are not acceptable.
+    """
     knob_files = _starting_knobs(config, knob_dir)
     worlds = tuple(config.worlds)
     planted.check(config.plant, worlds=worlds)
@@ -88,7 +106,7 @@ def plan(
     findings = inspection.inspect_values(values)
     if any(finding.severity is Severity.ERROR for finding in findings):
         raise Refused(findings)
-    return LaunchPlan(config, values, knob_files, tasks, run_id, runs / run_id)
+    return values, knob_files
 
 
 def create(launch: LaunchPlan, *, now: float, parent: str | None = None) -> RunPaths:

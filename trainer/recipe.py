@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from trainer.policy.sglang_config import SamplerConfig
 from trainer.ppo.learner import LearnConfig
 from trainer.rollout.config import RolloutConfig
 from trainer.users.noisy import NoiseRates
@@ -115,6 +116,16 @@ class UsersConfig:
 
 
 @dataclass(frozen=True)
+class HardwareConfig:
+    """The machine that a recipe is written for; `eau doctor` holds it against the one at hand."""
+
+    gpus: int = 0
+    """GPUs that the run counts on; 0 for a run on processors."""
+    gpu_memory_gib: float = 80.0
+    """Memory of each, which the memory plan is held against."""
+
+
+@dataclass(frozen=True)
 class CheckpointConfig:
     """When the state of the run is saved."""
 
@@ -170,8 +181,10 @@ class RunConfig:
     """Worlds that only evaluation plays: nothing of them is in the run, and no knob names them."""
     users: UsersConfig = UsersConfig()
     rollout: RolloutConfig = RolloutConfig()
+    sampler: SamplerConfig = SamplerConfig()
     backend: Literal["torch"] = "torch"
     learner: LearnConfig = LearnConfig()
+    hardware: HardwareConfig = HardwareConfig()
     checkpoint: CheckpointConfig = CheckpointConfig()
     knobs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Starting values of knobs that differ from `knobs/`, by file and name."""

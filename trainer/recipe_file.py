@@ -165,7 +165,7 @@ def _set(values: dict[str, Any], keys: list[str], value: Any, override: str) -> 
 
 
 def _build(kind: Any, value: Any, where: str) -> Any:
-    """Return `value` as `kind`, a dataclass, map, optional, literal or plain type."""
+    """Return `value` as `kind`, a dataclass, map, list, optional, literal or plain type."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if dataclasses.is_dataclass(kind):
         return _build_dataclass(typing.cast(type, kind), value, where)
@@ -186,6 +186,10 @@ def _build(kind: Any, value: Any, where: str) -> Any:
         return {
             str(key): _build(arguments[1], inner, f"{where}: {key}") for key, inner in value.items()
         }
+    if origin is not None and issubclass(origin, Sequence):
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise RecipeError(f"{where}: expected a list, found {_short(value)}")
+        return tuple(_build(arguments[0], inner, where) for inner in value)
     return _plain(kind, value, where)
 
 

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from trainer.commands.options import AsJson, RunName
-from trainer.evaluation import WorldResult
+from trainer.evaluation import EvaluationResult, WorldResult
+from trainer.evaluation_user import PINNED
 from trainer.official import OfficialResult, Tau2Package
 from trainer.run_folder import RUNS, find_run, read_launch
 
@@ -75,8 +76,11 @@ def command(
     if as_json:
         print(json.dumps(asdict(outcome)))
         return
+    _tell(Console(), outcome, path)
+
+
+def _tell(console: Console, outcome: EvaluationResult, path: Path) -> None:
     low, high = outcome.interval
-    console = Console()
     console.print(
         f"{outcome.policy} version {outcome.policy_version} in {outcome.world}: success "
         f"{outcome.success} (95% {low:.3f} to {high:.3f}, {outcome.finished} episodes of "
@@ -85,12 +89,12 @@ def command(
         highlight=False,
         soft_wrap=True,
     )
-    if asked is not None:
+    if outcome.user != PINNED:
         told = f"user: {outcome.user}, not the pinned one; {dict(outcome.endpoint)}"
         console.print(told, markup=False, highlight=False, soft_wrap=True)
     if len(outcome.by_world) > 1:
         console.print(_worlds(outcome.by_world))
-    if trials > 1:
+    if outcome.trials > 1:
         console.print(_reliability(outcome.by_world))
     if outcome.official:
         console.print(_official(outcome.official))

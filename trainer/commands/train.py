@@ -35,11 +35,16 @@ def command(
         raise typer.BadParameter("--parent and --fault belong together: a restart names its fault")
     config = recipe_file.load(recipe, sets or [])
     from trainer import launch, session
+    from trainer.doctor import examination
+    from trainer.doctor.finding import Patient
 
     console = Console()
     planned = launch.plan(
         config, run_id=run_id or session.new_id(config.name), runs=runs, knob_dir=knobs
     )
+    if config.hardware.gpus:
+        for line in examination.plan_lines(Patient(config)):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     told = f"run {planned.root}: edit {planned.root}/knobs/*.yaml at any time"
     console.print(told, markup=False, highlight=False, soft_wrap=True)
     ending = session.start(planned, console, parent=parent, fault=fault)

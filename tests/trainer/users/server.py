@@ -35,7 +35,7 @@ class Served:
 
     url: str
     requests: list[dict] = field(default_factory=list)
-    """Bodies of the requests, in order of arrival."""
+    """Bodies of the requests, in order of arrival; of one without a body, its path."""
     keys: list[str | None] = field(default_factory=list)
     most_at_once: int = 0
 
@@ -46,8 +46,13 @@ def serve(answer: Callable[[int], Answer]) -> Iterator[Served]:
     closing, lock, open_requests = threading.Event(), threading.Lock(), [0]
 
     class Endpoint(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._take({"path": self.path})
+
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            self._take(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+        def _take(self, body: dict) -> None:
             with lock:
                 number = len(served.requests)
                 served.requests.append(body)
