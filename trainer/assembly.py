@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import os
 import time
+import uuid
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -26,6 +27,7 @@ from trainer.policy.build import Policy
 from trainer.policy.local import LocalSampler
 from trainer.policy.local_chat import LocalChatModel
 from trainer.policy.sampler import Sampler
+from trainer.policy.sglang_sampler import SglangSampler
 from trainer.policy.warmstart import Demonstration
 from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.learner import Learner
@@ -181,14 +183,27 @@ def _first_policy(policy: Policy, origin: Path | None) -> PreTrainedModel:
 
 
 def make_sampler(config: RunConfig, policy: Policy, learner_version: int) -> Sampler:
-    """Return the sampler that shares the learner's weights."""
-    sampler = LocalSampler(
-        policy.model,
-        policy.chat.stop_ids,
-        max_dialogues=config.rollout.dialogues_per_step,
-        max_tokens=config.rollout.context_tokens,
-    )
-    sampler.sync(learner_version)
+    """Return the sampler that writes with the learner's weights; its owner closes it."""
+    stop_ids, max_tokens = policy.chat.stop_ids, config.rollout.context_tokens
+    if config.sampler.kind == "sglang":
+        # Weight versions carry a mark of this very launch: a server that was left by another one
+        # must not pass for one of ours.
+        mark = uuid.uuid4().hex[:8]
+        sampler: Sampler = SglangSampler(
+            policy.model, stop_ids, config.sampler, name=mark, max_tokens=max_tokens
+        )
+    else:
+        sampler = LocalSampler(
+            policy.model,
+            stop_ids,
+            max_dialogues=config.rollout.dialogues_per_step,
+            max_tokens=max_tokens,
+        )
+    try:
+        sampler.sync(learner_version)
+    except BaseException:
+        sampler.close()
+        raise
     return sampler
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -107,6 +107,7 @@ def evaluate(
         raise evaluation.EvaluationError(f"no evaluation task matches {wanted!r}; try --tasks '*'")
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with (
+        closing(sampler),
         _pinned_worlds(paths, launched) as root,
         assembly.make_places(config, lambda _: root, meter=user and user.meter) as places,
     ):

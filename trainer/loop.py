@@ -264,7 +264,9 @@ def write(
     different = with_room(run, lambda: run.log.step(record, episodes))
     if different:
         event(run, "resume_difference", record.step, fields=different, winner="replay")
-    health = telling.health(record, run.log.rewards(telling.CONSTANT_STEPS, upto=record.step))
+    sampler, rewards = run.scene.sampler, run.log.rewards(telling.CONSTANT_STEPS, upto=record.step)
+    health = telling.health(record, rewards, sampler.health())
+    append(run, record.step, [Told(*incident) for incident in sampler.incidents()])
     if not replayed:
         append(run, record.step, telling.episodes(record, rollout))
         append(run, record.step, telling.constant_reward(record, health))

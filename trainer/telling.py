@@ -87,14 +87,18 @@ def episodes(record: StepRecord, rollout: Rollout) -> Iterator[Told]:
         yield Told("no_update", {"stop_reasons": dict(record.stop_reasons)})
 
 
-def health(record: StepRecord, rewards: Sequence[float | None]) -> dict[str, Any]:
+def health(
+    record: StepRecord, rewards: Sequence[float | None], sampler: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the numbers that tell trouble.
 
     Args:
         record: The newest step.
         rewards: Mean rewards of the last `CONSTANT_STEPS` steps that are on file.
+        sampler: What the sampler tells of itself, empty where it has nothing to tell.
     """
     return {
+        **({"sampler": sampler} if sampler else {}),
         "quarantined_share": round(record.quarantined / max(record.started, 1), 4),
         "constant_reward": len(rewards) == CONSTANT_STEPS and len(set(rewards)) == 1,
         "updated": record.updated,

@@ -175,6 +175,9 @@ EVENT_KINDS: Mapping[str, str] = {
     "resume_difference": "Disk, ledger and checkpoint disagree; says which won.",
     "checkpoint": "A checkpoint was written.",
     "checkpoint_rejected": "A checkpoint is incomplete or damaged and was not used.",
+    "engine_lost": "A serving engine stopped answering; says which, and why it is thought lost.",
+    "engine_restart": "A serving engine that was lost serves the weights in force again.",
+    "weights_resent": "A serving engine had not taken the new weights and was given them again.",
     "disk_full": "The disk is full; the run pauses or stops as configured.",
     "update_failed": "A loss or gradient was not finite; the update was undone.",
     "no_update": "A step had no finished episode to learn from.",
@@ -234,7 +237,8 @@ class StatusRecord:
     warnings: list[dict[str, Any]] = told("What is in force but doubtful.")
     in_force_since: Mapping[str, int] = told("Step since which each changed knob is in force.")
     health: Mapping[str, Any] = told(
-        "Numbers that tell trouble: quarantined share, failed saves, steps without an update."
+        "Numbers that tell trouble: quarantined share, failed saves, steps without an update; "
+        "`sampler`, where engines serve the policy: servers and how well they agree."
     )
     not_protected: list[str] = told("What is not protected here, each in a sentence.")
     pid: int = told("Process id of the trainer.", clock=True)
