@@ -15,7 +15,6 @@ from typing import Any
 from trainer.task import Fact, Task
 from trainer.worlds import source as sources
 from trainer.worlds import userrl
-from trainer.worlds.source import SourceError
 from trainer.worlds.tau import customer, verifier
 from trainer.worlds.tau.desks import DESKS
 from trainer.worlds.tau2 import data_faults, shelf
@@ -195,6 +194,3 @@ def _homes(domain: str, source: Path) -> Iterator[Path]:
 
 def _fact(entry: Mapping[str, Any]) -> Fact:
     return Fact(entry["id"], entry["kind"], entry["text"], entry["statement"], tuple(entry["cues"]))
-
-
-__all__ = ["BUILT_IN", "FOLDER", "SourceError", "data_in", "load", "task"]
