@@ -7,7 +7,7 @@ missing part is named. Tensors are safetensors files: they can hold nothing else
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,3 +81,14 @@ def read_state(directory: Path) -> LearnerState:
                 f"says {count}; it belongs to another checkpoint"
             )
     return LearnerState(version, seed, tensors)
+
+
+def require_parts(state: LearnerState, directory: Path, networks: Sequence[str]) -> None:
+    """Make sure that a state holds the random state, and weights and memory of each network.
+
+    Raises:
+        FileNotFoundError: naming the part that is missing.
+    """
+    for part in ("random", *(f"{name}{kind}" for name in networks for kind in ("", "_optimizer"))):
+        if part not in state.tensors:
+            raise FileNotFoundError(f"the checkpoint {directory} lacks its part {part}")

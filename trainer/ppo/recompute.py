@@ -44,7 +44,8 @@ def _layers(network: nn.Module) -> list[GradientCheckpointingLayer]:
     """Return the layers that can recompute, and tell each how."""
     layers = [one for one in network.modules() if isinstance(one, GradientCheckpointingLayer)]
     for layer in layers:
-        layer._gradient_checkpointing_func = partial(checkpoint, use_reentrant=False)
+        # A plain attribute of the layer, as transformers itself sets it.
+        vars(layer)["_gradient_checkpointing_func"] = partial(checkpoint, use_reentrant=False)
     if not layers:
         raise ValueError(
             f"{type(network).__name__} has no layer that can recompute; set "

@@ -22,14 +22,14 @@ from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.critic import critic_like
 from trainer.ppo.forward import check_head
 from trainer.ppo.learner import LearnConfig, LearnSettings, UpdateStats
-from trainer.ppo.learner_files import LearnerState, read_state, write_state
+from trainer.ppo.learner_files import LearnerState, read_state, require_parts, write_state
 from trainer.ppo.optimization import (
     make_optimizer,
     memory_by_parameter,
     optimizer_tensors,
     put_back_optimizer,
 )
-from trainer.ppo.trained import Networks, Resident
+from trainer.ppo.trained import Networks, Resident, resident
 from trainer.ppo.update import Update, learn, prepare
 from trainer.ppo.weights import check_fit, clones, fingerprint, named_tensors, put_back
 from trainer.trajectory import Trajectory
@@ -72,11 +72,11 @@ class TorchLearner:
         self._clock = clock
         self._version = 0
         self._device = device
-        self._actor = _on(actor_model, device)
+        self._actor = resident(actor_model, device)
         check_head(self._actor)
         self._reference = None
         if reference_model is not None:
-            self._reference = _on(reference_model, device).requires_grad_(False)
+            self._reference = resident(reference_model, device).requires_grad_(False)
         self._trained = {"actor": _trained(self._actor, config)}
         if ESTIMATORS[config.credit].needs_critic:
             self._trained["critic"] = _trained(critic_like(self._actor).eval(), config)
@@ -143,12 +143,7 @@ class TorchLearner:
             ValueError: naming the part that is damaged or belongs to another model.
         """
         state = read_state(directory)
-        for part in (
-            "random",
-            *(f"{name}{kind}" for name in self._trained for kind in ("", "_optimizer")),
-        ):
-            if part not in state.tensors:
-                raise FileNotFoundError(f"the checkpoint {directory} lacks its part {part}")
+        require_parts(state, directory, tuple(self._trained))
         # Everything is checked before anything is touched: a refused checkpoint leaves no trace.
         for name, (module, _) in self._modules():
             origin = str(directory / name)
@@ -192,9 +187,3 @@ class TorchLearner:
 def _trained(network: nn.Module, config: LearnConfig) -> Resident:
     """Give a network its optimizer."""
     return Resident(network, make_optimizer(network, weight_decay=config.weight_decay))
-
-
-def _on(model: PreTrainedModel, device: str) -> PreTrainedModel:
-    """Move a model, in place, and switch its dropout off."""
-    nn.Module.to(model, device)
-    return model.eval()

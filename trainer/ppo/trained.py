@@ -7,12 +7,15 @@ nothing about losses.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from trainer.ppo.optimization import rate_in_force, set_rate
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class Trained(Protocol):
@@ -90,6 +93,12 @@ class Resident:
     def forget_gradients(self) -> None:
         """Free the gradients."""
         self.optimizer.zero_grad(set_to_none=True)
+
+
+def resident(model: PreTrainedModel, device: str) -> PreTrainedModel:
+    """Move a model, in place, and switch its dropout off."""
+    nn.Module.to(model, device)
+    return model.eval()
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,17 @@ def check_fit(module: nn.Module, tensors: Mapping[str, Tensor], *, origin: str) 
             raise ValueError(f"{origin} lacks the tensor {name}; it belongs to another model")
         if name not in own:
             raise ValueError(f"{origin} holds a tensor {name} that this model does not have")
-        if own[name].shape != tensors[name].shape:
+        needed = tuple(whole_shape(own[name]))
+        if needed != tuple(tensors[name].shape):
             raise ValueError(
                 f"{origin}: {name} has shape {tuple(tensors[name].shape)}, this model needs "
-                f"{tuple(own[name].shape)}"
+                f"{needed}"
             )
+
+
+def whole_shape(tensor: Tensor) -> torch.Size:
+    """Return a tensor's shape; of one that is spread over ranks, that of the whole."""
+    return getattr(tensor, "ds_shape", tensor.shape)
 
 
 def clones(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
