@@ -19,7 +19,7 @@ from tests.gate.candidates import decided, edit, look, propose, rules_of
 def frozen_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let somebody who edits the checkout meanwhile change nothing here."""
     digests = protected.digests()
-    monkeypatch.setattr(protected, "digests", lambda: digests)
+    monkeypatch.setattr(protected, "digests", lambda root=None: digests)
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunPaths:
     digests = protected.digests()
-    monkeypatch.setattr(protected, "digests", lambda: digests)
+    monkeypatch.setattr(protected, "digests", lambda root=None: digests)
     run = live_run.launch(tmp_path / "run")
     run.proposals.mkdir()
     proposed.log_steps(run, 5)

@@ -11,4 +11,4 @@ from gate.contract import protected
 def frozen_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold what the checkout's code is to what it was at the start of the test."""
     digests = protected.digests()
-    monkeypatch.setattr(protected, "digests", lambda: digests)
+    monkeypatch.setattr(protected, "digests", lambda root=None: digests)
