@@ -29,7 +29,10 @@ from trainer.policy.local_chat import LocalChatModel
 from trainer.policy.sampler import Sampler
 from trainer.policy.sglang_sampler import SglangSampler
 from trainer.policy.warmstart import Demonstration
+from trainer.ppo import deepspeed_ranks
 from trainer.ppo.credit import ESTIMATORS
+from trainer.ppo.deepspeed_learner import DeepSpeedLearner
+from trainer.ppo.deepspeed_ranks import Ranks
 from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.ppo.weights import put_back, read_tensors
@@ -163,15 +166,33 @@ def make_learner(
     """
     torch.set_num_threads(config.threads)
     first = _first_policy(policy, origin) if reference else None
-    learner = TorchLearner(
-        policy.model,
-        config.learner,
-        seed=seeds.derive(config.seed, "learner"),
-        reference_model=first,
-    )
+    seed, ranks = seeds.derive(config.seed, "learner"), join_ranks(config)
+    if ranks is None:
+        learner: Learner = TorchLearner(
+            policy.model, config.learner, seed=seed, reference_model=first
+        )
+    else:
+        learner = DeepSpeedLearner(
+            policy.model,
+            config.learner,
+            config.deepspeed,
+            ranks,
+            seed=seed,
+            reference_model=first,
+        )
     if checkpoint is not None:
         learner.load(checkpoint / LEARNER_PART)
     return learner
+
+
+def join_ranks(config: RunConfig) -> Ranks | None:
+    """Join the other processes of a job, once a process; None for a learner that has none."""
+    return _join() if config.backend == "deepspeed" else None
+
+
+@cache
+def _join() -> Ranks:
+    return deepspeed_ranks.join()
 
 
 def _first_policy(policy: Policy, origin: Path | None) -> PreTrainedModel:

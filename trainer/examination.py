@@ -94,7 +94,9 @@ def evaluate(
     directory = _checkpoint_at(paths, checkpoint_step)
     place = evaluation.root() / f"{paths.root.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     policy = assembly.saved_policy(directory)
-    learner = assembly.make_learner(config, policy, checkpoint=directory)
+    # Weights are all that an evaluation needs; a checkpoint of many ranks is read by one process.
+    whole = replace(config, backend="torch")
+    learner = assembly.make_learner(whole, policy, checkpoint=directory)
     run_folder.check_world(paths)
     tasks = [
         task

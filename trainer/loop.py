@@ -71,6 +71,8 @@ class Run:
     snapshot: Snapshot
     checkpoint_parts: Mapping[str, Callable[[Any], None]]
     """Beside the learner, what a checkpoint holds, such as the tokenizer."""
+    collect: Callable[..., Rollout] = collect
+    """Plays the episodes of a step: this process alone, or all ranks of the job."""
     watcher: Callable[[StepRecord, KnobStatus], None] = lambda record, status: None
     """Told about every step: progress on a terminal, trackers."""
     clock: Callable[[], float] = time.monotonic
@@ -140,7 +142,7 @@ def train_step(run: Run, status: KnobStatus) -> Snapshot:
     # A new revision of the worlds means new workers, here and nowhere else.
     run.scene.places.keep({condition.world_revision for condition in playing.values()})
     spent = run.meter.total if run.meter else None
-    rollout = collect(assignments, run.scene, conditions=playing)
+    rollout = run.collect(assignments, run.scene, conditions=playing)
     tell(run, stage="learn", **_spent_so_far(run.meter))
     spoke = run.learner.policy_version
     stats = improve(run, rollout, status.knobs)

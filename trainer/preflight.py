@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainer.ppo.config_check import check_config, group_faults
+from trainer.ppo.deepspeed_options import launched_size, option_faults
 from trainer.recipe import EndpointConfig, ModelSize, PolicyConfig, RunConfig, UsersConfig
 from trainer.users.endpoint import EndpointModel
 from trainer.users.spending import Meter
@@ -31,10 +32,28 @@ def faults(config: RunConfig) -> Iterator[str]:
     yield from _players(config)
     yield from _users(config.users)
     yield from group_faults(config.learner, group_size=config.rollout.group_size)
+    yield from backend_faults(config)
     try:
         check_config(config.learner)
     except ValueError as error:
         yield str(error)
+
+
+def backend_faults(config: RunConfig) -> Iterator[str]:
+    """Yield why a run's learner cannot work with the processes that were started."""
+    size = launched_size()
+    if config.backend == "deepspeed":
+        yield from option_faults(config.deepspeed)
+        if size > 1 and config.sampler.kind != "local":
+            yield (
+                f"sampler.kind is {config.sampler.kind!r} on {size} ranks; each rank writes its "
+                "own share with its own model: set sampler.kind to local"
+            )
+    elif size > 1:
+        yield (
+            f"backend is {config.backend!r}, one process, and the launcher started {size}; set "
+            "backend to deepspeed, or start it without torchrun"
+        )
 
 
 def _counts(config: RunConfig) -> Iterator[str]:

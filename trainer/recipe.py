@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from trainer.policy.sglang_config import SamplerConfig
+from trainer.ppo.deepspeed_options import DeepSpeedOptions
 from trainer.ppo.learner import LearnConfig
 from trainer.rollout.config import RolloutConfig
 from trainer.users.noisy import NoiseRates
@@ -182,7 +183,9 @@ class RunConfig:
     users: UsersConfig = UsersConfig()
     rollout: RolloutConfig = RolloutConfig()
     sampler: SamplerConfig = SamplerConfig()
-    backend: Literal["torch"] = "torch"
+    backend: Literal["torch", "deepspeed"] = "torch"
+    """The learner: one process, or all ranks of a job (docs/scale.md)."""
+    deepspeed: DeepSpeedOptions = DeepSpeedOptions()
     learner: LearnConfig = LearnConfig()
     hardware: HardwareConfig = HardwareConfig()
     checkpoint: CheckpointConfig = CheckpointConfig()

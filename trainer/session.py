@@ -25,9 +25,11 @@ from trainer import (
     assembly,
     checkpoint,
     demonstrations,
+    following,
     launch,
     loop,
     meta_agent,
+    preflight,
     run_folder,
 )
 from trainer import resume as resuming
@@ -75,6 +77,7 @@ def start(
     """
     assembly.quiet()
     config = planned.config
+    following.require_first(config)
     policy = _pretrained(config)
     paths = launch.create(planned, now=time.time(), parent=parent)
     log = RunLog(paths, now=time.time)
@@ -92,6 +95,9 @@ def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -
     """Go on with a run from its last good checkpoint."""
     assembly.quiet()
     config = run_folder.read_launch(paths)
+    for fault in preflight.backend_faults(config):
+        raise launch.LaunchError(fault)
+    following.require_first(config)
     with _only_trainer(paths):
         planned = resuming.plan(paths)
         directory, snapshot, rejected = planned.found
@@ -168,6 +174,8 @@ def _live_run(
     snapshot, directory = start or (Snapshot(), None)
     # The reference stays the policy that the run began with, wherever the run goes on from.
     origin = paths.checkpoint(0) if directory is not None else None
+    ranks = assembly.join_ranks(config)
+    following.muster(ranks, paths, config, policy, directory)
     with _part_errors(directory or paths.checkpoints):
         learner = assembly.make_learner(
             config, policy, checkpoint=directory, reference=True, origin=origin
@@ -197,7 +205,8 @@ def _live_run(
             paths=paths,
             live=live,
             scene=assembly.make_scene(config, policy, sampler, places),
-            learner=learner,
+            learner=following.leading(learner, ranks),
+            collect=following.together(ranks, meter),
             tasks=launch.load_tasks(config),
             log=log,
             snapshot=snapshot,
@@ -260,7 +269,9 @@ def _train(run: Run, console: Console, adjust: Adjust | None) -> Ending:
         if adjust is not None:
             adjust(run)
         with meta_agent.beside(run.config.meta_agent, run.paths):
-            return loop.train(run)
+            ending = loop.train(run)
+    following.dismiss(assembly.join_ranks(run.config), ending)
+    return ending
 
 
 @contextmanager

@@ -34,10 +34,13 @@ def command(
     if (parent is None) != (fault is None):
         raise typer.BadParameter("--parent and --fault belong together: a restart names its fault")
     config = recipe_file.load(recipe, sets or [])
-    from trainer import launch, session
+    from trainer import following, launch, session
     from trainer.doctor import examination
     from trainer.doctor.finding import Patient
 
+    followed = following.follow_where_not_first(config)
+    if followed is not None:
+        raise typer.Exit(followed.exit_code)
     console = Console()
     planned = launch.plan(
         config, run_id=run_id or session.new_id(config.name), runs=runs, knob_dir=knobs

@@ -89,9 +89,8 @@ class DeepSpeedLearner:
             self._reference = resident(reference_model, ranks.device).requires_grad_(False)
         critic = critic_like(self._actor) if ESTIMATORS[config.credit].needs_critic else None
         trained = copy.deepcopy(self._actor) if options.zero_stage == 3 else self._actor
-        networks: dict[str, nn.Module] = {"actor": trained} | (
-            {} if critic is None else {"critic": critic}
-        )
+        networks: list[tuple[str, nn.Module]] = [("actor", trained)]
+        networks += [] if critic is None else [("critic", critic)]
         self._engines = {
             name: Engine(
                 network,
@@ -100,7 +99,7 @@ class DeepSpeedLearner:
                 max_grad_norm=config.max_grad_norm,
                 size=ranks.size,
             )
-            for name, network in networks.items()
+            for name, network in networks
         }
         nn.Module.to(self._actor, _DTYPES[options.dtype])
         self._follow()

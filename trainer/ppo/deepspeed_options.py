@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +24,16 @@ class DeepSpeedOptions:
     """What forward and backward compute in; the optimizer keeps float32 weights either way."""
     bucket_elements: int = 50_000_000
     """Gradient elements that are reduced at once."""
+
+
+def launched_size(environment: Mapping[str, str] = os.environ) -> int:
+    """Return how many processes the launcher started; 1 where there was none."""
+    return int(environment.get("WORLD_SIZE", "1"))
+
+
+def launched_rank(environment: Mapping[str, str] = os.environ) -> int:
+    """Return this process's place among them, counted from 0."""
+    return int(environment.get("RANK", "0"))
 
 
 def option_faults(options: DeepSpeedOptions) -> Iterator[str]:

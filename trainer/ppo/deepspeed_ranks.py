@@ -12,7 +12,6 @@ import importlib
 import logging
 import os
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -89,11 +88,6 @@ def package() -> Any:
     importlib.import_module("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
     return deepspeed
-
-
-def launched_size(environment: Mapping[str, str] = os.environ) -> int:
-    """Return how many processes the launcher started; 1 where there was none."""
-    return int(environment.get("WORLD_SIZE", "1"))
 
 
 def join() -> Ranks:
