@@ -44,7 +44,7 @@ def main() -> int:
     # torch comes first and alone, as in the Makefile: its index holds nothing else.
     _pip(*(("--index-url", index) if index else ()), "torch")
     _pip(*LIGHT)
-    _pip("--no-deps", _sglang(), *ALONE)
+    _pip("--no-deps", requirement(), *ALONE)
     _paths().write_text(f"{SHIMS}\n", "utf-8")
     (VENV / ".installed").write_bytes(PINS.read_bytes())
     return 0
@@ -56,11 +56,11 @@ def _is_ready() -> bool:
     return PYTHON.exists() and mark.is_file() and mark.read_bytes() == PINS.read_bytes()
 
 
-def _sglang() -> str:
+def requirement() -> str:
     """Return the requirement of the extra, which says the one version that is supported."""
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
-    (requirement,) = project["optional-dependencies"]["sglang"]
-    return requirement
+    (entry,) = project["optional-dependencies"]["sglang"]
+    return entry
 
 
 def _paths() -> Path:

@@ -1,4 +1,4 @@
-"""A run tells how its sampler is, and trains on nothing that is not said to be the learner's own."""
+"""A run tells how its sampler is, and trains on nothing that the learner would not say too."""
 
 from __future__ import annotations
 
