@@ -46,6 +46,9 @@ COMMANDS: Mapping[str, str] = {
     "worlds": "List the worlds, and what their oracle and their idle player score.",
     "docs": "Write the generated documents anew, or tell which do not say what the code says.",
     "probe": "Try a candidate world, its rules and its knobs; one line of JSON, for the gate.",
+    "schedule": (
+        "Simulate rollout schedules on a fleet: what stragglers and uneven dialogues cost."
+    ),
     "bench": "Measure speed and overhead, as ratios within one run (docs/benchmarks.md).",
 }
 """Every command, which is the module of that name in `trainer.commands`, and its sentence."""
