@@ -33,7 +33,8 @@ EXAMPLE = (
     '  lesson.py search "episodes end at the turn limit" --world travel\n'
     "  lesson.py show 1\n"
     '  lesson.py new --title "Few facts per reply slow learning" --world travel --policy small \\\n'
-    '      --knob user.facts_per_reply --evidence "runs/a/steps.jsonl#40" < text.md\n'
+    '      --knob user.facts_per_reply --evidence "runs/a/steps.jsonl#40" \\\n'
+    '      --text "We saw that. We did this. It gave so much. Next time do that."\n'
     "  lesson.py index"
 )
 LONGEST_BODY = 65_536
@@ -62,8 +63,9 @@ def _parser() -> argparse.ArgumentParser:
         searching.add_argument(f"--{name}", help=f"the {name} at hand")
     showing = acts.add_parser("show", help="show one lesson whole")
     showing.add_argument("number", type=int)
-    writing = acts.add_parser("new", help="write a lesson; its text comes from stdin")
+    writing = acts.add_parser("new", help="write a lesson; its text comes by --text, or from stdin")
     writing.add_argument("--title", required=True, help="the belief, in a sentence")
+    writing.add_argument("--text", help="what was seen, done, found, what next; else from stdin")
     writing.add_argument("--status", choices=list(Status), default=Status.CONJECTURE)
     writing.add_argument("--world", required=True, help="where it was learnt, or any")
     writing.add_argument("--policy", required=True, help="with which policy, or any")
@@ -127,7 +129,7 @@ def _show(options: argparse.Namespace, found: Pool) -> int:
 def _new(options: argparse.Namespace, found: Pool) -> int:
     draft = Draft(
         title=options.title,
-        body=sys.stdin.read(LONGEST_BODY),
+        body=sys.stdin.read(LONGEST_BODY) if options.text is None else options.text,
         status=Status(options.status),
         world=options.world,
         policy=options.policy,
@@ -139,7 +141,11 @@ def _new(options: argparse.Namespace, found: Pool) -> int:
         supersedes=options.supersedes,
     )
     if not draft.body.strip():
-        asking.misuse("the lesson's text comes from stdin: what was seen, done, found, what next")
+        asking.misuse(
+            "a lesson has a text (--text, or stdin): what was seen, done, found, what next"
+        )
+    if len(draft.body) > LONGEST_BODY:
+        asking.misuse(f"the text has {len(draft.body)} characters, of at most {LONGEST_BODY}")
     today = datetime.date.today().isoformat()
     if options.dry_run:
         print(

@@ -22,6 +22,7 @@ from gate.contract.paths import RunPaths
 from skill.commands.lesson import EXPERIENCE
 from skill.proposing import AUTONOMY, Autonomy
 from skill.supervisor import profiles
+from skill.supervisor.hook import SWITCH
 
 BUILT_IN = ("claude", "codex", "operator", "naive")
 
@@ -227,8 +228,9 @@ def _claude(setting: Setting) -> list[str]:
     allowed += ["Bash"] if setting.held else [f"Bash({one}*)" for one in profiles.COMMANDS]
     denied = [f"{tool}({path}/**)" for path in setting.evaluation for tool in ("Read", "Edit")]
     settings = json.dumps(
-        # Its sandbox cannot be made inside the outer fence, which holds already.
-        {"permissions": {"deny": denied}}
+        # The switch of the person who develops here is not the tick's. Its sandbox cannot be made
+        # inside the outer fence, which holds already.
+        {"permissions": {"deny": denied}, "env": {SWITCH: "on"}}
         | ({"sandbox": {"enabled": False}} if setting.held else {})
     )
     command = ["claude", "-p", setting.prompt, "--output-format", "stream-json", "--verbose"]

@@ -1,9 +1,9 @@
 """Profiles: the fence in the clients' own words, for a person who starts one by hand.
 
 `.claude/settings.json` and `.codex/config.toml` are made from here, and a test holds them to it.
-Codex enforces its profile by the kernel; Claude Code's deny rules guard its file tools, and its
-sandbox, where bubblewrap and socat are installed, guards its commands. A supervised tick does not
-lean on either where it has a fence of its own.
+Codex enforces its profile by the kernel. Claude Code's calls are decided one by one by a hook
+(`skill.supervisor.hook`), and its sandbox, where bubblewrap and socat are installed, guards its
+commands as well. A supervised tick does not lean on either where it has a fence of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ RESULTS = "~/.local/share/eau/evaluations"
 TASKS = "trainer/worlds/*/evaluation"
 CLAUDE, CODEX = Path(".claude/settings.json"), Path(".codex/config.toml")
 
-_THEIRS = ("knobs", "world", "episodes", "checkpoints", "experiments", "supervisor")
+HOOK = (
+    'cd "$CLAUDE_PROJECT_DIR" && .venv/bin/python -ESsB -m skill.supervisor.hook'
+    " || { [ $? = 2 ] || echo 'the fence could not be asked: run make install' >&2; exit 2; }"
+)
+"""Every exit status but 0 becomes 2: to Claude Code any other is leave to go on."""
 COMMANDS = (
     ".venv/bin/python skill/eau-meta-agent/scripts/",
     ".venv/bin/python -m gate check ",
@@ -35,16 +39,17 @@ def claude(evaluation: Sequence[str]) -> str:
         evaluation: Folders with evaluation tasks, relative to the checkout.
     """
     closed = [*CODE, ".git"]
-    denied = [f"Read({TASKS}/**)", f"Read({RESULTS}/**)", "Read(.git/**)"]
-    denied += [f"Edit({folder}/**)" for folder in closed]
-    denied += [f"Edit({page})" for page in PAGES]
-    denied += [f"Edit(runs/*/{folder}/**)" for folder in _THEIRS]
-    denied += [f"Edit(runs/*/{name})" for name in ("*.jsonl", "status.json", "run.yaml")]
+    # A rule that denies cannot be lifted by a person's own settings, so these are the few that hold
+    # for everybody; what a meta-agent alone must not do is the hook's to refuse.
+    denied = [f"{tool}({path}/**)" for tool in ("Read", "Edit") for path in (TASKS, RESULTS)]
+    denied += ["Read(.git/**)", "Edit(.git/**)"]
     allowed = [f"Bash({command}*)" for command in COMMANDS]
     # Proposals are written by their script; a file tool could write those of another run.
     allowed += ["Edit(runs/*/candidate/**)", "Edit(experience/**)"]
+    asked = {"type": "command", "command": HOOK, "timeout": 60, "onFailure": "block"}
     settings = {
         "permissions": {"allow": allowed, "deny": denied},
+        "hooks": {"PreToolUse": [{"matcher": "*", "hooks": [asked]}]},
         "sandbox": {
             "enabled": True,
             "autoAllowBashIfSandboxed": True,

@@ -19,10 +19,9 @@ _JUDGED = ("judged", "taken_back")
 """States of a proposal that a verdict ends."""
 
 
-def script(name: str, *words: str, stdin: str = "") -> Shell:
+def script(name: str, *words: str) -> Shell:
     """Return the move that runs one of the skill's scripts and asks for JSON."""
-    piped = f"echo {shlex.quote(stdin)} | " if stdin else ""
-    return Shell(f"{piped}{SCRIPTS}/{name}.py {shlex.join(words)} --json")
+    return Shell(f"{SCRIPTS}/{name}.py {shlex.join(words)} --json")
 
 
 class Loop:
@@ -81,6 +80,6 @@ class Loop:
             *("lesson", "new", "--title", f"What {self._knob} does where no task is solved yet"),
             *("--world", "travel", "--policy", "small", "--knob", self._knob),
             *("--evidence", f"runs/{self._run}/ledger#{verdict['ledger_seq']}"),
-            stdin=text,
+            *("--text", text),
         )
         return [move] if talk.exchange(move) is None else [Say("Written down.")]

@@ -34,8 +34,7 @@ STAYING = Shell("setsid -f sleep 600")
 """Starts a process that wants to outlive its client."""
 WRITES = [attack.move for attack in attacks.WRITING.values()]
 LEAKS: Mapping[str, set[str]] = {
-    # Commands that only read need no leave, and rules about paths do not see through a pattern.
-    "claude": {"by a glob", "by a search", "from the history"},
+    "claude": set(),
     "codex": {"from the results of evaluations"},
 }
 """Ways of reading that a client's own profile, without a kernel fence around it, does not stop."""

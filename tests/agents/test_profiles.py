@@ -1,7 +1,7 @@
 """The profiles of the checkout hold a client that a person starts without the fence of a tick.
 
-Codex enforces its own by the kernel. Claude Code's guards its tools, and its commands only where
-bubblewrap and socat are installed; what it lets through here is named, and no more than that.
+Codex enforces its own by the kernel. Claude Code asks a hook before each call of a tool. What is
+let through here is named, and no more than that.
 """
 
 from __future__ import annotations

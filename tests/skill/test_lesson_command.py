@@ -56,6 +56,22 @@ def test_no_text_is_misuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert ended.value.code == 2
 
 
+def test_a_text_that_is_given_by_its_flag_is_the_lessons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ["--text", "We saw it\n\nand did this.", "--dry-run", "--experience", str(tmp_path)]
+    assert lesson.main([*NEW, *told]) == 0
+    printed = capsys.readouterr().out
+    assert "We saw it\n\nand did this." in printed and "What we saw." not in printed
+
+
+@pytest.mark.parametrize("text", ["", " \n", "x" * 65_537])
+def test_a_text_of_nothing_or_of_too_much_is_misuse(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        lesson.main([*NEW, "--text", text, "--experience", str(tmp_path)])
+    assert ended.value.code == 2 and list(tmp_path.iterdir()) == []
+
+
 def test_a_lesson_that_is_not_there_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from skill.proposing import Autonomy
-from skill.supervisor import agents, profiles
+from skill.supervisor import agents, hook, profiles
 from skill.supervisor.agents import Setting
 from tests import live_run
 from tests.project.tree import CHECKOUT
@@ -32,8 +32,8 @@ def test_claude_may_write_its_own_folders_and_read_no_evaluation() -> None:
     edits = [rule for rule in rules["allow"] if rule.startswith("Edit(")]
     assert edits == ["Edit(runs/*/candidate/**)", "Edit(experience/**)"]
     assert [rule for rule in rules["allow"] if "-m skill" in rule] == [], "it can start anything"
-    for folder in ("gate", "trainer", "skill", ".claude", ".codex"):
-        assert f"Edit({folder}/**)" in rules["deny"]
+    for closed in (profiles.TASKS, profiles.RESULTS, ".git"):
+        assert {f"Read({closed}/**)", f"Edit({closed}/**)"} <= set(rules["deny"])
     hidden = settings["sandbox"]["filesystem"]["denyRead"]
     tasks = {f"./{path.relative_to(CHECKOUT)}" for path in CHECKOUT.glob(profiles.TASKS)}
     assert tasks and tasks <= set(hidden) and "./.git" in hidden
@@ -73,6 +73,15 @@ def test_without_a_kernel_fence_claude_may_only_run_the_scripts(
     words = agents.words("claude", setting(tmp_path / "held", held=True))
     assert "Bash" in words[words.index("--allowedTools") + 1].split(",")
     assert json.loads(words[words.index("--settings") + 1])["sandbox"] == {"enabled": False}
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_the_switch_of_a_person_who_develops_here_does_not_reach_a_tick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    installed(tmp_path, monkeypatch)
+    words = agents.words("claude", setting(tmp_path, held=held))
+    assert json.loads(words[words.index("--settings") + 1])["env"] == {hook.SWITCH: "on"}
 
 
 def test_a_tick_of_codex_has_a_profile_of_its_own_run(
