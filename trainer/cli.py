@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
         "Compare runs: success over the last steps, with its interval where there are seeds."
     ),
     "promote": "Bring a run's proven knobs and world edits back into the repository as a diff.",
+    "export": "Write a run's policy as a Hugging Face directory, whole, in one process.",
     "twins": (
         "Train two twins of a run from its newest checkpoint, and tell the verdict on its ledger."
     ),
@@ -70,6 +71,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Co-evolve an agent, its environment and its user while PPO is running.",
 )
+
+
+@app.callback()
+def _everywhere(
+    local_rank: Annotated[
+        int | None,
+        typer.Option("--local_rank", hidden=True, help="DeepSpeed's launcher passes it."),
+    ] = None,
+) -> None:
+    # Every rank finds its place in the environment, whichever launcher started it.
+    del local_rank
 
 
 def load(name: str) -> Any:

@@ -1,0 +1,70 @@
+"""Exports: a checkpoint's policy as a Hugging Face directory that any server or trainer loads.
+
+A checkpoint holds whole tensors however many ranks wrote it, so one process without the learner's
+package exports any run. The directory appears complete or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import nn
+
+from gate.contract.paths import RunPaths
+from trainer import assembly, checkpoint
+from trainer.checkpoint import CheckpointError
+from trainer.errors import Unusable
+from trainer.policy import skeleton
+
+Dtype = Literal["float32", "bfloat16"]
+
+
+class ExportError(Unusable):
+    """An export that cannot be written; the message says where it could be."""
+
+
+def export(paths: RunPaths, target: Path, *, step: int | None = None, dtype: Dtype) -> Path:
+    """Write the policy of a checkpoint; returns the checkpoint's folder.
+
+    Args:
+        paths: The run; nothing of it is written.
+        target: The directory to make; one that holds anything is left alone.
+        step: Which checkpoint; None for the newest whole one.
+        dtype: What the weights are stored in.
+
+    Raises:
+        ExportError: if the directory is taken.
+        CheckpointError: if no such checkpoint is whole.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ExportError(f"{target} holds something already; name a directory that is not there")
+    directory = _checkpoint(paths, step)
+    policy = assembly.policy_of(directory)
+    nn.Module.to(policy.model, getattr(torch, dtype))
+    partial = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        skeleton.save(policy, partial)
+        (partial / skeleton.NAME_FILE).unlink()
+        policy.model.save_pretrained(partial)
+        if target.exists():
+            target.rmdir()
+        os.replace(partial, target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return directory
+
+
+def _checkpoint(paths: RunPaths, step: int | None) -> Path:
+    if step is None:
+        return checkpoint.newest(paths.checkpoints).directory
+    directory = paths.checkpoint(step)
+    fault = checkpoint.problem(directory)
+    if fault is not None:
+        raise CheckpointError(f"{directory}: {fault}; choose another --checkpoint")
+    return directory
