@@ -23,6 +23,7 @@ from trainer import checkpoint, planted, runlog, telling
 from trainer.checkpoint import Snapshot
 from trainer.episode import Episode, Outcome
 from trainer.live import LiveKnobs
+from trainer.policy.sampler import SamplerFault
 from trainer.ppo.learner import Learner, LearnSettings, UpdateStats
 from trainer.recipe import RunConfig
 from trainer.rollout import sides
@@ -123,6 +124,9 @@ def train(run: Run) -> Ending:
             run.snapshot = train_step(run, status)
         except FloatingPointError as error:
             event(run, "update_failed", run.snapshot.step + 1, reason=str(error))
+            return close(run, Ending.FAILED, str(error))
+        except SamplerFault as error:
+            append(run, run.snapshot.step + 1, _incidents(run))
             return close(run, Ending.FAILED, str(error))
         allowed = int(status.knobs.get("environment.max_consecutive_faults"))
         limit = allowed if run.snapshot.faults_in_a_row >= allowed else None
@@ -268,13 +272,17 @@ def write(
         event(run, "resume_difference", record.step, fields=different, winner="replay")
     sampler, rewards = run.scene.sampler, run.log.rewards(telling.CONSTANT_STEPS, upto=record.step)
     health = telling.health(record, rewards, sampler.health())
-    append(run, record.step, [Told(*incident) for incident in sampler.incidents()])
+    append(run, record.step, _incidents(run))
     if not replayed:
         append(run, record.step, telling.episodes(record, rollout))
         append(run, record.step, telling.constant_reward(record, health))
     newest = max(record.step, run.log.last_step)
     tell(run, stage="recorded", step=newest, health=health)
     run.watcher(record, status)
+
+
+def _incidents(run: Run) -> list[Told]:
+    return [Told(*incident) for incident in run.scene.sampler.incidents()]
 
 
 def count_faults(before: int, episodes: Sequence[Episode]) -> int:

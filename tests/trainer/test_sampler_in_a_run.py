@@ -63,8 +63,8 @@ def test_a_sampler_in_this_process_has_nothing_to_tell(tmp_path: Path) -> None:
 def test_a_sampler_that_disagrees_ends_the_run_in_that_very_step(tmp_path: Path) -> None:
     run, sampler = make(tmp_path)
     sampler.disagrees_from = 3
-    with pytest.raises(SamplerDisagrees):
-        loop.train(run)
+    assert loop.train(run) is Ending.FAILED
+    assert "differ from the learner's" in tiny_run.status(run.paths)["reason"]
     assert [step["step"] for step in files.read_lines(run.paths.steps).records] == [1, 2]
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
+from trainer.errors import Unusable
+
 
 class Finish(StrEnum):
     """Why a completion ended."""
@@ -50,6 +52,10 @@ class Completion:
     error: str | None = None
 
 
+class SamplerFault(Unusable):
+    """The sampler does not speak for the learner's policy; nothing may be trained on its words."""
+
+
 class Incident(NamedTuple):
     """Something that went wrong in a sampler and was mended."""
 
@@ -83,7 +89,11 @@ class Sampler(Protocol):
         ...
 
     def sync(self, policy_version: int) -> None:
-        """Take the learner's present weights; everything read under older ones is forgotten."""
+        """Take the learner's present weights; everything read under older ones is forgotten.
+
+        Raises:
+            SamplerFault: if it cannot, so that what it sampled would be another policy's.
+        """
         ...
 
     def health(self) -> Mapping[str, Any]:

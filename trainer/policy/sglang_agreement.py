@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from transformers import PreTrainedModel
 
-from trainer.errors import Unusable
+from trainer.policy.sampler import SamplerFault
 
 
 class Bound(NamedTuple):
@@ -41,8 +41,8 @@ _DIGEST_ELEMENTS = 1 << 16
 """Elements of each tensor that a digest reads, spread evenly."""
 
 
-class SamplerDisagrees(Unusable):
-    """The sampler does not sample from the learner's policy; nothing may be trained on it."""
+class SamplerDisagrees(SamplerFault):
+    """A server does not sample from the learner's policy."""
 
 
 class Agreement(NamedTuple):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trainer.errors import Unusable
+from trainer.policy.sampler import SamplerFault
 from trainer.policy.sglang_client import ServerClient, ServerGone
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_process import ServerProcess
@@ -21,7 +21,7 @@ from trainer.policy.sglang_process import ServerProcess
 POLL_S = 0.5
 
 
-class SamplerLost(Unusable):
+class SamplerLost(SamplerFault):
     """No server is left that could write a turn."""
 
 

@@ -19,8 +19,8 @@ from typing import Any
 from transformers import PreTrainedModel
 
 from trainer.policy.forward import weights_mark
-from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest
-from trainer.policy.sglang_agreement import Agreement, SamplerDisagrees
+from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest, SamplerFault
+from trainer.policy.sglang_agreement import Agreement
 from trainer.policy.sglang_client import ServerGone
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_fleet import Fleet, Replica, SamplerLost
@@ -138,6 +138,7 @@ class SglangSampler:
                 f"of the last one; then resume the run ({self._last_words()})"
             )
         self._agreement = max(measured, key=lambda one: one.most)
+        self._sync.drop_files()
         self._weights_mark = weights_mark(self._model)
         self._prompts.clear()
         self._sync_s = self._clock() - began
@@ -174,7 +175,7 @@ class SglangSampler:
         while waiting:
             try:
                 sent = [self._address(turn) for turn in waiting]
-            except (SamplerLost, SamplerDisagrees, ServerGone) as error:
+            except (SamplerFault, ServerGone) as error:
                 failed = Completion((), (), Finish.FAILED, self.policy_version, str(error))
                 return done + [(turn, failed) for turn in waiting]
             waiting = []

@@ -130,6 +130,10 @@ class WeightSync:
         replica.digest, replica.checksum, replica.stamp = self._digest, checksum, stamp
         return found
 
+    def drop_files(self) -> None:
+        """Remove the weights on disk, once every server has read them."""
+        self._disk.close()
+
     def close(self) -> None:
         """Give back files, ports and groups."""
         self._way.close()
