@@ -24,14 +24,18 @@ from gate.contract.paths import RunPaths
 from tests import tiny_run
 from tests.scale import install_sglang
 from trainer import launch, recipe_file, session
+from trainer.episode import StopReason
 from trainer.loop import Ending, Run
 from trainer.policy.build import small_qwen3
-from trainer.policy.sampler import SampleRequest
+from trainer.policy.sampler import Completion, SampleRequest
 from trainer.policy.sglang_agreement import BOUNDS, learner_logprobs
 from trainer.policy.sglang_client import ServerClient
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_sampler import SglangSampler
 from trainer.policy.sglang_weights import DistributedWay, TensorWay, WeightWay
+from trainer.ppo.learner import LearnConfig, LearnSettings
+from trainer.ppo.torch_learner import TorchLearner
+from trainer.trajectory import Trajectory
 
 pytestmark = [
     pytest.mark.slow,
@@ -41,10 +45,20 @@ pytestmark = [
 ]
 
 VOCAB = 512
-REQUESTS = [
-    SampleRequest(f"d{number}", [(7 * place + number) % VOCAB for place in range(40)], 24, number)
-    for number in range(8)
-]
+UPDATES = 14
+
+
+def requests(count: int) -> list[SampleRequest]:
+    """Return turns to be written, each after a prompt of its own."""
+    return [
+        SampleRequest(
+            f"d{number}", [(7 * place + number) % VOCAB for place in range(40)], 24, number
+        )
+        for number in range(count)
+    ]
+
+
+REQUESTS = requests(8)
 
 
 def section(**settings: object) -> SamplerConfig:
@@ -162,6 +176,29 @@ def test_weights_that_do_not_arrive_are_noticed_in_the_same_sync(served: Served,
     assert gap <= BOUNDS[torch.float32].most, "as files they arrived"
 
 
+def test_what_it_samples_teaches_the_policy(served: Served) -> None:
+    served.way = TensorWay()
+    config = LearnConfig(credit="grpo", minibatch_dialogues=16)
+    learner = TorchLearner(served.model, config, seed=0)
+    asked = requests(32)
+    rewards: list[float] = []
+    for _ in range(UPDATES):
+        served.version += 1
+        served.sampler.sync(served.version)
+        turns = served.sampler.sample(asked, temperature=1.0)
+        # Paid is the share of tokens from the lower half of the vocabulary.
+        paid = [sum(token < VOCAB // 2 for token in turn.ids) / len(turn.ids) for turn in turns]
+        rewards.append(sum(paid) / len(paid))
+        stats = learner.step(
+            [_trajectory(*one) for one in zip(asked, turns, paid, strict=True)],
+            LearnSettings(actor_lr=1e-2, critic_lr=1e-3, ppo_epochs=2),
+        )
+        gap = stats.metrics["sampler_logprob_gap_max"]
+        assert gap <= BOUNDS[torch.float32].most
+    print("rewards", [round(reward, 3) for reward in rewards])
+    assert sum(rewards[:2]) / 2 < 0.65 and sum(rewards[-2:]) / 2 > 0.85
+
+
 def test_a_run_trains_through_it_and_loses_no_episode_to_its_death(tmp_path: Path) -> None:
     recipe = tiny_run.write_recipe(tmp_path)
     exchange = tmp_path / "exchange"
@@ -195,6 +232,26 @@ def test_a_run_trains_through_it_and_loses_no_episode_to_its_death(tmp_path: Pat
     assert health["servers"][0]["restarts"] == 1 and health["servers"][0]["up"]
     assert health["logprob_gap_max"] <= BOUNDS[torch.float32].most
     assert _gone(exchange)
+
+
+def _trajectory(request: SampleRequest, turn: Completion, paid: float) -> Trajectory:
+    """Return one turn as a dialogue of its own, all of one group."""
+    before, written = len(request.ids), len(turn.ids)
+    return Trajectory(
+        ids=(*request.ids, *turn.ids),
+        action_mask=(False,) * before + (True,) * written,
+        turn_ids=(-1,) * before + (0,) * written,
+        segment_ids=(-1,) * before + (0,) * written,
+        rollout_logprobs=(0.0,) * before + turn.logprobs,
+        rewards=(0.0,) * (before + written - 1) + (paid,),
+        stop=StopReason.SOLVED,
+        episode_id=request.dialogue,
+        task_id="task",
+        group_id="group",
+        arm="symbolic",
+        revision=0,
+        policy_version=turn.policy_version,
+    )
 
 
 def _servers(folder: Path) -> list[int]:
