@@ -32,11 +32,18 @@ BOUNDS: Mapping[torch.dtype, Bound] = {
     torch.bfloat16: Bound(mean=0.09, most=0.5),
     torch.float16: Bound(mean=0.03, most=0.2),
 }
-"""By the type of the learner's weights, for a server that serves the same. Measured in float32:
+"""By the coarser type of the learner's and the served weights. Measured in float32:
 1e-6 at most; in bfloat16: 0.030 on average and 0.16 at most, of which these are three times. What
 float16 does was not measured."""
 
 
+_TYPES: Mapping[object, torch.dtype] = {
+    "float32": torch.float32,
+    "float": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "half": torch.float16,
+}
 _DIGEST_ELEMENTS = 1 << 16
 """Elements of each tensor that a digest reads, spread evenly."""
 
@@ -53,9 +60,22 @@ class Agreement(NamedTuple):
     num_tokens: int
 
 
-def bound_of(model: PreTrainedModel, *, mean: float | None, most: float | None) -> Bound:
-    """Return the bound for a model: as stated, else that of its type."""
-    usual = BOUNDS.get(model.dtype, BOUNDS[torch.float32])
+def bound_of(
+    model: PreTrainedModel, served: object, *, mean: float | None, most: float | None
+) -> Bound:
+    """Return the bound between a model and a server: as stated, else that of the coarser type.
+
+    Args:
+        model: The learner's model.
+        served: What the server says of its type, such as `bfloat16`; `auto` is SGLang's own
+            choice, which is float16 for weights in float32.
+        mean: The stated bound of the mean, if there is one.
+        most: The stated bound of a single difference, if there is one.
+    """
+    automatic = torch.float16 if model.dtype == torch.float32 else model.dtype
+    theirs = automatic if served == "auto" else _TYPES.get(served, model.dtype)
+    found = [BOUNDS[each] for each in (model.dtype, theirs) if each in BOUNDS]
+    usual = max(found, default=BOUNDS[torch.float32])
     return Bound(usual.mean if mean is None else mean, usual.most if most is None else most)
 
 

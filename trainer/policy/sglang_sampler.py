@@ -152,7 +152,7 @@ class SglangSampler:
             "sync_s": round(self._sync_s, 3),
             "logprob_gap_mean": found and float(f"{found.mean:.3g}"),
             "logprob_gap_max": found and float(f"{found.most:.3g}"),
-            "logprob_gap_bounds": [bound.mean, bound.most],
+            "logprob_gap_bounds": bound and list(bound),
         }
 
     def incidents(self) -> list[Incident]:

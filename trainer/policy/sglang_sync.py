@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 
 from trainer.policy import sglang_agreement as agreement
 from trainer.policy.sampler import Finish, SampleRequest
-from trainer.policy.sglang_agreement import Agreement, SamplerDisagrees
+from trainer.policy.sglang_agreement import Agreement, Bound, SamplerDisagrees
 from trainer.policy.sglang_client import ServerClient, ServerGone, ServerRefused
 from trainer.policy.sglang_config import AgreementConfig, SamplerConfig
 from trainer.policy.sglang_fleet import Replica
@@ -64,9 +64,8 @@ class WeightSync:
         self._disk = DiskWay(folder)
         self._way = way or _way(config, self._disk)
         self._digest = ""
-        self.bound = agreement.bound_of(
-            model, mean=config.agreement.mean, most=config.agreement.most
-        )
+        self.bound: Bound | None = None
+        """What the server that proved itself last was allowed to differ by."""
 
     def write(self, stamp: str) -> Path:
         """Return a directory with the weights for a server that is being started."""
@@ -126,6 +125,9 @@ class WeightSync:
                 "of the version before; see its log"
             )
         found = self._compare(replica, wanted, prompts)
+        stated = self._config.agreement
+        served = client.settings().get("dtype")
+        self.bound = agreement.bound_of(self._model, served, mean=stated.mean, most=stated.most)
         agreement.judge(found, self.bound, url=client.url, stamp=stamp)
         replica.digest, replica.checksum, replica.stamp = self._digest, checksum, stamp
         return found

@@ -70,7 +70,7 @@ class Engine:
         if path == "/model_info":
             return 200, {"weight_version": self.stamp}
         if path == "/server_info":
-            return 200, {"tp_size": 1}
+            return 200, {"tp_size": 1, "dtype": "float32"}
         if path == "/weights_checker":
             digest = hashlib.sha256(self.table.tobytes()).hexdigest()
             return 200, {"success": True, "per_engine_checksum": digest}

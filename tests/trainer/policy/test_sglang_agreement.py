@@ -58,8 +58,17 @@ def test_what_is_no_number_is_refused() -> None:
 
 def test_a_stated_bound_replaces_that_of_the_type() -> None:
     model = as_pretrained(Bigram())
-    assert bound_of(model, mean=None, most=None) == BOUNDS[torch.float32]
-    assert bound_of(model, mean=0.5, most=None) == (0.5, BOUNDS[torch.float32].most)
+    assert bound_of(model, "float32", mean=None, most=None) == BOUNDS[torch.float32]
+    assert bound_of(model, "float32", mean=0.5, most=None) == (0.5, BOUNDS[torch.float32].most)
+
+
+@pytest.mark.parametrize(
+    ("served", "kind"),
+    [("bfloat16", torch.bfloat16), ("half", torch.float16), ("auto", torch.float16)],
+)
+def test_the_coarser_type_of_both_sides_decides(served: str, kind: torch.dtype) -> None:
+    found = bound_of(as_pretrained(Bigram()), served, mean=None, most=None)
+    assert found == BOUNDS[kind]
 
 
 def test_a_digest_moves_with_the_weights_and_not_with_what_no_server_can_hold() -> None:
