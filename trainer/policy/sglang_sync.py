@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -175,6 +176,8 @@ class WeightSync:
         self, replica: Replica, wanted: Wanted, prompts: Prompts, *, first: int
     ) -> list[Written]:
         tokens = self._config.agreement.tokens
+        # The deadline of a turn is what an episode can wait; a proof is a matter of the sync.
+        unhurried = replace(wanted, deadline_s=max(wanted.deadline_s, self._config.control_s))
         requests = [
             SampleRequest(f"agreement-{first + place}", ids, tokens, seed=first + place)
             for place, ids in enumerate(prompts)
@@ -184,7 +187,7 @@ class WeightSync:
         names = [f"{wanted.stamp}-{turn.request.dialogue}-{replica.number}" for turn in turns]
         written: list[Written] = []
         for one in write_turns(
-            [Sent(turn, url, name) for turn, name in zip(turns, names, strict=True)], wanted
+            [Sent(turn, url, name) for turn, name in zip(turns, names, strict=True)], unhurried
         ):
             if isinstance(one, ServerGone):
                 raise one
