@@ -45,6 +45,7 @@ from trainer.users.chat import ChatFailure, ChatModel
 from trainer.users.endpoint import EndpointModel
 from trainer.users.llm import LLMUser
 from trainer.users.noisy import NoisyUser
+from trainer.users.prompt import OutputStyle
 from trainer.users.seam import UserEngine
 from trainer.users.spending import Meter, Spent
 from trainer.users.symbolic import SymbolicUser
@@ -166,6 +167,9 @@ def make_learner(
     """
     torch.set_num_threads(config.threads)
     first = _first_policy(policy, origin) if reference else None
+    if first is not None and config.backend == "deepspeed":
+        # It is only read: in the learner's own type it takes half of a GPU's room for it.
+        first = first.to(getattr(torch, config.deepspeed.dtype))
     seed, ranks = seeds.derive(config.seed, "learner"), join_ranks(config)
     if ranks is None:
         learner: Learner = TorchLearner(
@@ -251,7 +255,9 @@ def make_users(
     prose = {
         world: personas.read_personas(world_root / world / "personas") for world in config.worlds
     }
-    engines[Voice.LLM] = LLMUser(chat(), rules, prose, max_tokens=config.users.endpoint.max_tokens)
+    endpoint = config.users.endpoint
+    style = OutputStyle(endpoint.style)
+    engines[Voice.LLM] = LLMUser(chat(), rules, prose, style, max_tokens=endpoint.max_tokens)
     return engines
 
 

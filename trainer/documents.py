@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from gate import document as gate_page
 from gate.contract import files, knobs, records
 from gate.contract.knobs import document as knobs_page
-from trainer import recipe_file, world_table
+from trainer import recipe_file, reproduction, world_table
 from trainer.errors import Unusable
 from trainer.probe import document as probe_page
 from trainer.recipe import RunConfig
@@ -57,6 +57,7 @@ def blocks(checkout: Path = CHECKOUT) -> dict[tuple[Path, str], str]:
         (Path("docs/probe.md"), "checks"): probe_page.markdown(),
         (Path("docs/recipes.md"), "recipes"): _recipes(),
         (Path("docs/recipes.md"), "settings"): _settings(),
+        (Path("docs/reproducing.md"), "origins"): reproduction.markdown(),
         (Path("docs/worlds.md"), "worlds"): world_table.markdown(),
         (Path("docs/worlds.md"), "declarations"): world_table.declarations(),
     }

@@ -170,7 +170,7 @@ def lines(plan: Plan, *, gpu_bytes: int | None) -> Sequence[str]:
         plan: The plan.
         gpu_bytes: Memory of a GPU; None where nothing runs on one.
     """
-    place = "each GPU" if gpu_bytes else "this process"
+    place = "a learning GPU" if gpu_bytes else "this process"
     rows = [f"{part.name:18} {gib(part.gpu):>11}  {part.how}" for part in plan.parts]
     total = f"{f'on {place}':18} {gib(plan.gpu):>11}"
     if gpu_bytes:

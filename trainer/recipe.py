@@ -96,6 +96,9 @@ class EndpointConfig:
     concurrency: int = 16
     max_tokens: int = 256
     """Tokens of one reply, private thoughts included."""
+    style: Literal["json", "tagged", "plain"] = "json"
+    """How the model is asked to write: a form with thought, strategy and message, or `plain` words,
+    for role-play models that know no form; their replies carry no strategy."""
     price: Prices = Prices()
     """Dollars per million tokens, as you state them; without, only tokens are counted."""
     limit: Limits = Limits()
@@ -124,6 +127,8 @@ class HardwareConfig:
     """GPUs that the run counts on; 0 for a run on processors."""
     gpu_memory_gib: float = 80.0
     """Memory of each, which the memory plan is held against."""
+    ranks: int = 1
+    """Processes that the learner is spread over, one a GPU, as `torchrun` starts them."""
 
 
 @dataclass(frozen=True)

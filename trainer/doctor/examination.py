@@ -35,6 +35,8 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "plan": plan.fit,
         "keys": services.keys,
         "endpoints": services.endpoints,
+        "samplers": services.samplers,
+        "ports": services.ports,
     }
 )
 """Every check by its name, in the order of a report."""

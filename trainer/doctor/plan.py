@@ -14,10 +14,13 @@ from trainer.doctor.machine import TIGHT, available_bytes
 from trainer.memory_plan import SINGLE, Bytes, Part, Plan, Sharding, gib
 from trainer.model_shape import ModelShape
 from trainer.ppo.credit import ESTIMATORS
+from trainer.ppo.deepspeed_options import DeepSpeedOptions
 from trainer.ppo.forward import MAX_LOGITS
 from trainer.recipe import ModelSize, RunConfig
 
 SMOLLM2 = ModelShape(49_152, 576, 30, 9, 3, 64, 1536, tied=True)
+USUAL_SHARE = 0.85
+"""SGLang's share of a GPU where the recipe states none; it decides by the GPU, near this."""
 RUNTIME_BYTES = 1 << 30
 """What the tensor library and its kernels take before any model: a round guess."""
 
@@ -61,13 +64,44 @@ def fit(patient: Patient) -> Iterator[Finding]:
         return
     hardware = patient.config.hardware
     if hardware.gpus:
-        yield _held_against(plan.gpu, hardware.gpu_memory_gib * 2**30, "a GPU")
+        yield _held_against(plan.gpu, hardware.gpu_memory_gib * 2**30, "a GPU that learns")
+        yield from _start_fit(patient.config)
+        yield from _engine_fit(patient.config)
     host = plan.host if hardware.gpus else plan.gpu + plan.host
     available = available_bytes(patient.proc)
     if available is None:
         yield Finding("plan", Level.UNKNOWN, f"{gib(host)} on the host; its memory is not told")
     elif host:
         yield _held_against(host, available, "the host")
+
+
+def _start_fit(config: RunConfig) -> Iterator[Finding]:
+    """Check that the whole networks fit a GPU in float32, as every rank holds them at its start."""
+    shape = shape_of(config)
+    if config.backend != "deepspeed" or shape is None:
+        return
+    numbers = sum(_trained_parameters(config, shape).values())
+    numbers += shape.parameters if config.deepspeed.zero_stage == 3 else 0
+    each = _on_ranks(config.deepspeed)
+    size = 4 * numbers + each.weights * shape.parameters + RUNTIME_BYTES
+    yield _held_against(size, config.hardware.gpu_memory_gib * 2**30, "a GPU while it loads")
+
+
+def _engine_fit(config: RunConfig) -> Iterator[Finding]:
+    """Check that the engines' caches hold the dialogues of a step, as long as they may get."""
+    engine = serving(config)
+    if engine is None:
+        return
+    part, tokens = engine
+    replicas = config.sampler.launch.replicas
+    most = config.rollout.dialogues_per_step * config.rollout.context_tokens
+    told = f"{replicas} engines, each {part.how}; a step may hold {most} tokens"
+    if tokens == 0:
+        yield Finding("plan", Level.FAULT, f"{told}: raise mem-fraction-static")
+    elif tokens * replicas < most:
+        yield Finding("plan", Level.DOUBT, f"{told}: the longest are read again when it is full")
+    else:
+        yield Finding("plan", Level.OK, told)
 
 
 def _held_against(planned: float, there: float, place: str) -> Finding:
@@ -103,14 +137,43 @@ def _trained_parameters(config: RunConfig, shape: ModelShape) -> dict[str, int]:
 
 
 def _learner(config: RunConfig, shape: ModelShape) -> Iterator[Part]:
-    each = _in_one_process(config)
-    for name, parameters in _trained_parameters(config, shape).items():
-        yield memory_plan.trained(name, parameters, each, Sharding())
+    spread = config.backend == "deepspeed"
+    each = _on_ranks(config.deepspeed) if spread else _in_one_process(config)
+    sharding = _sharding(config) if spread else Sharding()
+    trained = _trained_parameters(config, shape)
+    for name, parameters in trained.items():
+        yield memory_plan.trained(name, parameters, each, sharding)
+    if sharding.stage == 3:
+        yield memory_plan.frozen("actor, whole", shape.parameters, each.weights)
     yield memory_plan.frozen("reference", shape.parameters, each.weights)
+    if spread:
+        yield _way_back(sum(trained.values()), each, sharding)
     tokens = max(config.learner.micro_batch_tokens, config.rollout.context_tokens)
     yield memory_plan.activations(
-        shape, tokens, width=each.weights, recompute=False, logits=MAX_LOGITS
+        shape,
+        tokens,
+        width=each.weights,
+        recompute=config.learner.recompute_activations,
+        logits=MAX_LOGITS,
     )
+
+
+def _sharding(config: RunConfig) -> Sharding:
+    options = config.deepspeed
+    return Sharding(config.hardware.ranks, options.zero_stage, options.offload_optimizer)
+
+
+def _on_ranks(options: DeepSpeedOptions) -> Bytes:
+    """Return the bytes a number takes: gradients add up in float32, masters are float32."""
+    masters = 4 if options.zero_stage else 0
+    return Bytes(4 if options.dtype == "float32" else 2, 4, 8 + masters)
+
+
+def _way_back(parameters: int, each: Bytes, sharding: Sharding) -> Part:
+    """Return the copy in main memory that undoes an update: every rank's own part of the states."""
+    weights = each.weights * (1 if sharding.stage == 3 else sharding.ranks)
+    size = parameters * (each.optimizer + weights)
+    return Part("way back", 0, size, f"on the host: {each.optimizer}+{weights} B/parameter")
 
 
 def _in_one_process(config: RunConfig) -> Bytes:
@@ -120,9 +183,31 @@ def _in_one_process(config: RunConfig) -> Bytes:
     return SINGLE if several else Bytes(SINGLE.weights, SINGLE.gradients, SINGLE.optimizer)
 
 
+def serving(config: RunConfig) -> tuple[Part, int] | None:
+    """Return what an engine that the run starts takes of its GPU, and the tokens it then keeps.
+
+    None where the run starts none, or the policy's shape is not known.
+    """
+    shape, hardware = shape_of(config), config.hardware
+    if config.sampler.kind != "sglang" or config.sampler.urls or shape is None:
+        return None
+    share = float(config.sampler.launch.options.get("mem-fraction-static", USUAL_SHARE))
+    return memory_plan.served(round(hardware.gpu_memory_gib * 2**30), share, shape, width=2)
+
+
+def _apart(config: RunConfig) -> bool:
+    """Whether engines have GPUs of their own."""
+    return config.hardware.ranks + config.sampler.launch.replicas <= config.hardware.gpus
+
+
 def _sampler(config: RunConfig, shape: ModelShape) -> Iterator[Part]:
-    tokens = config.rollout.dialogues_per_step * config.rollout.context_tokens
-    yield memory_plan.key_values(shape, tokens, width=4)
+    if config.sampler.kind == "local":
+        width = 2 if config.backend == "deepspeed" and config.deepspeed.dtype == "bfloat16" else 4
+        dialogues = -(-config.rollout.dialogues_per_step // config.hardware.ranks)
+        tokens = dialogues * config.rollout.context_tokens
+        yield memory_plan.key_values(shape, tokens, width=width)
+    elif (engine := serving(config)) is not None and not _apart(config):
+        yield engine[0]
     if config.users.other == "local":
         folder = config.users.local_path
         other = SMOLLM2 if folder is None else model_shape.read(Path(folder))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator
 
 import httpx
@@ -18,6 +19,8 @@ from trainer.recipe import EndpointConfig
 
 DEADLINE_S = 5.0
 MAX_BYTES = 1 << 20
+RENDEZVOUS_PORT = "29500"
+"""Where `torchrun` lets ranks meet unless MASTER_PORT says otherwise."""
 
 
 def keys(patient: Patient) -> Iterator[Finding]:
@@ -47,6 +50,34 @@ def endpoints(patient: Patient) -> Iterator[Finding]:
             continue
         level, told = ask(endpoint, key)
         yield Finding("endpoints", bad if level is Level.FAULT else level, f"{place}: {told}")
+
+
+def samplers(patient: Patient) -> Iterator[Finding]:
+    """Ask each serving engine that the recipe joins whether it is well."""
+    if patient.config is None:
+        return
+    for url in patient.config.sampler.urls:
+        status, _ = asyncio.run(_get(f"{url.rstrip('/')}/health", ""))
+        if status == httpx.codes.OK:
+            yield Finding("samplers", Level.OK, f"{url} is well")
+        else:
+            told = f"sampler.urls: {url} does not say that it is well ({status}); start it first"
+            yield Finding("samplers", Level.FAULT, told)
+
+
+def ports(patient: Patient) -> Iterator[Finding]:
+    """Check that the port is free over which the ranks of a job find each other."""
+    if patient.config is None or patient.config.hardware.ranks == 1:
+        return
+    named = patient.environment.get("MASTER_PORT", RENDEZVOUS_PORT)
+    try:
+        with socket.socket() as tried:
+            tried.bind(("127.0.0.1", int(named)))
+    except (OSError, OverflowError, ValueError):
+        told = f"port {named} of this machine is taken; set MASTER_PORT to a free one"
+        yield Finding("ports", Level.FAULT, told)
+        return
+    yield Finding("ports", Level.OK, f"port {named} is free for the ranks to meet")
 
 
 def ask(endpoint: EndpointConfig, key: str) -> tuple[Level, str]:

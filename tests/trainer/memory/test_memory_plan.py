@@ -78,5 +78,5 @@ def test_the_lines_add_up_and_say_of_what() -> None:
     plan = Plan((Part("actor", 3 * GIB, GIB, "how"), Part("cache", 100 * 2**20)))
     told = memory_plan.lines(plan, gpu_bytes=80 * GIB)
     assert told[0].split() == ["actor", "3.0", "GiB", "how"]
-    assert told[-2].split() == ["on", "each", "GPU", "3.1", "GiB", "of", "80.0", "GiB"]
+    assert told[-2].split() == ["on", "a", "learning", "GPU", "3.1", "GiB", "of", "80.0", "GiB"]
     assert told[-1].split() == ["on", "the", "host", "1.0", "GiB"]
