@@ -6,9 +6,11 @@ against the worlds, players, models and services that they name. Nothing is star
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from trainer.policy.sglang_config import SamplerConfig
 from trainer.ppo.config_check import check_config, group_faults
 from trainer.ppo.deepspeed_options import launched_size, option_faults
 from trainer.recipe import EndpointConfig, ModelSize, PolicyConfig, RunConfig, UsersConfig
@@ -32,6 +34,7 @@ def faults(config: RunConfig) -> Iterator[str]:
     yield from _players(config)
     yield from _users(config.users)
     yield from group_faults(config.learner, group_size=config.rollout.group_size)
+    yield from _sampler(config.sampler)
     yield from backend_faults(config)
     try:
         check_config(config.learner)
@@ -53,6 +56,16 @@ def backend_faults(config: RunConfig) -> Iterator[str]:
         yield (
             f"backend is {config.backend!r}, one process, and the launcher started {size}; set "
             "backend to deepspeed, or start it without torchrun"
+        )
+
+
+def _sampler(config: SamplerConfig) -> Iterator[str]:
+    """Say early that servers cannot be started: a small policy is warm-started before them."""
+    starts = config.kind == "sglang" and not config.urls
+    if starts and shutil.which(config.launch.python) is None:
+        yield (
+            f"sampler.launch.python: there is no program {config.launch.python}; `make sglang` makes "
+            ".venv-sglang, for a machine without GPU, and docs/serving.md says more"
         )
 
 

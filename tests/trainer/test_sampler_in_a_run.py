@@ -13,7 +13,7 @@ from gate.contract import files
 from tests import live_run, tiny_run
 from tests.trainer import scripted_run
 from tests.trainer.rollout.cast import ScriptedSampler
-from trainer import loop, recipe_file
+from trainer import loop, preflight, recipe_file
 from trainer.loop import Ending
 from trainer.policy.sampler import Incident
 from trainer.policy.sglang_agreement import SamplerDisagrees
@@ -77,3 +77,11 @@ def test_a_recipe_names_servers_in_a_list_and_options_in_a_map() -> None:
     for wrong in ("sampler.urls=http://a:1", "sampler.urls=[1]", "sampler.kind=vllm"):
         with pytest.raises(RecipeError, match="sampler"):
             recipe_file.load("ppo", [wrong])
+
+
+def test_an_interpreter_that_is_not_there_is_told_before_anything_starts() -> None:
+    asked = ["sampler.kind=sglang", "sampler.launch.python=/nowhere/python"]
+    (fault,) = preflight.faults(recipe_file.load("demo", asked))
+    assert "no program /nowhere/python" in fault and "make sglang" in fault
+    joined = [*asked, "sampler.urls=[http://a:1]"]
+    assert list(preflight.faults(recipe_file.load("demo", joined))) == []
