@@ -101,7 +101,8 @@ def _run(place: Place, line: str, cwd: Path) -> None:
     try:
         words = plain.words(line)
     except plain.NotPlain as error:
-        raise Forbidden(f"this is no plain command: {error}. {PERSON}") from error
+        told = "Run one of the skill's scripts at a time; files are read by Read."
+        raise Forbidden(f"this is no plain command: {error}. {told} {PERSON}") from error
     if cwd != place.root:
         raise Forbidden(f"commands are run in the checkout: start the client in {place.root}")
     match words:

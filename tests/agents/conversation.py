@@ -60,7 +60,14 @@ class UseSkill:
     name: str
 
 
-Move = Say | Shell | Read | Write | Edit | UseSkill
+@dataclass(frozen=True)
+class Delegate:
+    """Have a subagent work on a prompt, where the client has a tool for it."""
+
+    prompt: str
+
+
+Move = Say | Shell | Read | Write | Edit | UseSkill | Delegate
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,8 @@ def spell(move: talk.Move, folder: str) -> tuple[str, Any]:
             return "Edit", {"file_path": f"{folder}/{path}", **change}
         case talk.UseSkill(name):
             return "Skill", {"skill": name}
+        case talk.Delegate(prompt):
+            return "Agent", {"description": "look", "prompt": prompt, "run_in_background": False}
         case talk.Say(text):
             return "", text
 

@@ -66,6 +66,8 @@ def spell(move: talk.Move, *, programs: bool) -> tuple[str, Any]:
             tool, argument = _SHELL, {"cmd": f"cat {path}"}
         case talk.UseSkill(name):
             tool, argument = _SHELL, {"cmd": f"cat .agents/skills/{name}/SKILL.md"}
+        case talk.Delegate():
+            raise ValueError("Codex is offered no tool that waits for a subagent: script its calls")
     if programs:
         told = f"const r = await tools.{tool}({json.dumps(argument)})"
         return _PROGRAM, f"{told}; text(r.output ?? r)"

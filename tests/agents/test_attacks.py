@@ -144,6 +144,7 @@ def test_the_ticks_end_by_themselves_inside_a_fence_of_the_kernel(assault: Assau
     for tick in (assault.reading, assault.writing):
         assert (tick.record["end"], tick.record["code"]) == ("exited", 0), tick.outcome.told()
         assert tick.record["fence"] != "none" and tick.record["not_protected"] == []
+        assert "hook error" not in tick.model.everything_sent(), "the kernel alone is tried here"
 
 
 def test_no_process_of_a_tick_outlives_it(assault: Assault) -> None:

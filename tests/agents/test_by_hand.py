@@ -7,7 +7,7 @@ its profile alone holds it, though the person approves whatever it asks.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,17 @@ from skill.experience import pool
 from tests.agents import attacks, clients, policies
 from tests.agents.clients import Client, Leave
 from tests.agents.conftest import installed
-from tests.agents.conversation import Conversation, Edit, Move, Read, Shell, in_turn, json_in
+from tests.agents.conversation import (
+    Conversation,
+    Delegate,
+    Edit,
+    Move,
+    Read,
+    Say,
+    Shell,
+    in_turn,
+    json_in,
+)
 from tests.agents.scripted_model import ScriptedModel, serving
 from tests.agents.standing import standing
 from tests.agents.test_attacks import WRITES, aims_of, secrets_of
@@ -110,6 +120,30 @@ def test_with_nothing_around_it_claude_reads_no_evaluation_data_in_any_way(
     assert [word for word in secrets_of(shop) if word in sent] == []
     told = talk.answer(attacks.READING["by a glob"]) or ""
     assert "hook error" in told and "run one command" in told, told
+
+
+def test_with_nothing_around_it_a_subagent_of_claude_reads_none_either(
+    shop: Workshop, tmp_path: Path
+) -> None:
+    ask, look = Delegate("Look around, subagent."), attacks.READING["by a glob"]
+
+    def policy(talk: Conversation) -> Sequence[Move]:
+        move = ask if "Ask a subagent." in talk.text else look
+        return [move] if talk.exchange(move) is None else [Say("done")]
+
+    with serving(policy) as model:
+        outcome = clients.ask(
+            installed("claude"),
+            "Ask a subagent.",
+            cwd=shop.root,
+            home=tmp_path / "home",
+            model=model,
+            leave=Leave.ALL,
+        )
+    assert (outcome.code, outcome.left) == (0, ()), outcome.told()
+    assert any("hook error" in (talk.answer(look) or "") for talk in model.conversations)
+    sent = model.everything_sent()
+    assert [word for word in secrets_of(shop) if word in sent] == []
 
 
 def test_with_nothing_around_it_claude_writes_nothing_that_is_anothers(
