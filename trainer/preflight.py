@@ -64,8 +64,8 @@ def _sampler(config: SamplerConfig) -> Iterator[str]:
     starts = config.kind == "sglang" and not config.urls
     if starts and shutil.which(config.launch.python) is None:
         yield (
-            f"sampler.launch.python: there is no program {config.launch.python}; `make sglang` makes "
-            ".venv-sglang, for a machine without GPU, and docs/serving.md says more"
+            f"sampler.launch.python: no program {config.launch.python} is there; `make sglang` "
+            "makes .venv-sglang, for a machine without GPU, and docs/serving.md says more"
         )
 
 

@@ -82,6 +82,6 @@ def test_a_recipe_names_servers_in_a_list_and_options_in_a_map() -> None:
 def test_an_interpreter_that_is_not_there_is_told_before_anything_starts() -> None:
     asked = ["sampler.kind=sglang", "sampler.launch.python=/nowhere/python"]
     (fault,) = preflight.faults(recipe_file.load("demo", asked))
-    assert "no program /nowhere/python" in fault and "make sglang" in fault
+    assert "no program /nowhere/python is there" in fault and "make sglang" in fault
     joined = [*asked, "sampler.urls=[http://a:1]"]
     assert list(preflight.faults(recipe_file.load("demo", joined))) == []
