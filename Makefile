@@ -9,6 +9,9 @@ VENV := .venv
 INSTALLED := $(VENV)/.installed
 NODE := $(VENV)/.node
 PY := $(VENV)/bin/python
+SCALE := .venv-scale
+RANKS := $(SCALE)/.installed
+SITE := import sysconfig; site = sysconfig.get_path("purelib")
 PIP := $(PY) -m pip install --disable-pip-version-check --constraint constraints.txt
 
 # Two OpenMP threads that spin while they wait make small matrices up to twenty times slower as
@@ -20,7 +23,7 @@ export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install sglang demo study grid test test-scale test-agents kill coverage check format bench docs clean
+.PHONY: help install sglang deepspeed demo study grid test test-scale test-agents kill coverage check format bench docs clean
 
 help: ## Show the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -43,6 +46,18 @@ $(INSTALLED): pyproject.toml constraints.txt
 sglang: $(INSTALLED) ## Make .venv-sglang: a real SGLang server without GPU (2.6 GB)
 	$(PY) -m tests.scale.install_sglang
 
+# The environment of the ranks is the usual one and DeepSpeed on top of it: a path file lets it see
+# .venv, which stays as it is.
+deepspeed: $(RANKS) ## Make .venv-scale: DeepSpeed beside what .venv holds (25 MB)
+
+$(RANKS): $(INSTALLED)
+	test -x $(SCALE)/bin/python || $(PY) -m venv --without-pip $(SCALE)
+	$(PY) -c '$(SITE); print(f"import site; site.addsitedir({site!r})")' > \
+	    $$($(SCALE)/bin/python -c '$(SITE); print(site)')/usual.pth
+	$(PY) -m pip --python $(SCALE)/bin/python install --disable-pip-version-check \
+	    --constraint constraints.txt deepspeed
+	@touch $@
+
 demo: $(INSTALLED) ## Train a small agent; a planted fault is noticed and mended (five minutes, no GPU)
 	$(PY) -m trainer demo
 
@@ -55,8 +70,9 @@ grid: $(INSTALLED) ## Methods alone and with EAU, 5 seeds; hours, goes on where 
 test: $(INSTALLED) ## Run the tests (no GPU, no network)
 	$(PY) -m pytest
 
-test-scale: sglang ## Let a real SGLang server write a policy's turns, and kill it (minutes)
+test-scale: sglang $(RANKS) ## A real SGLang server, and DeepSpeed on ranks that are killed (minutes)
 	$(PY) -m pytest -m slow -rs tests/scale
+	$(SCALE)/bin/python -m pytest -rs tests/scale/test_updates.py tests/scale/test_runs.py
 
 # The clients come from npm, 800 MB in all, into .clients/; without a way to npm the tests skip.
 test-agents: $(INSTALLED) ## Run the real Claude Code and Codex against a scripted model
@@ -94,6 +110,6 @@ bench: $(INSTALLED) ## Measure, as ratios within one run; judge simulated runs
 docs: $(INSTALLED) ## Rewrite the generated blocks of docs/
 	$(PY) -m trainer docs
 
-clean: ## Remove .venv, .venv-sglang, .clients and caches; runs/ stays
-	rm -rf $(VENV) .venv-sglang .clients build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
+clean: ## Remove .venv, .venv-sglang, .venv-scale, .clients and caches; runs/ stays
+	rm -rf $(VENV) .venv-sglang $(SCALE) .clients build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

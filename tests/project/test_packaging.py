@@ -20,7 +20,7 @@ from tests.project import tree
 
 PYPROJECT = tomllib.loads((tree.CHECKOUT / "pyproject.toml").read_text("utf-8"))
 DATA = {".yaml", ".json", ".jsonl", ".md"}
-UNPINNED_EXTRAS = {"deepspeed", "sglang", "track"}
+UNPINNED_EXTRAS = {"sglang", "track"}
 """Optional parts that are no part of the tested set."""
 
 

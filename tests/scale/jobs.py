@@ -23,7 +23,7 @@ needs_deepspeed = pytest.mark.skipif(
 def torchrun(ranks: int, *arguments: str | Path) -> list[str]:
     """Return the command of a job under torchrun; any free port will do."""
     told = [str(argument) for argument in arguments]
-    return [*_python(), "-m", "torch.distributed.run", f"--nproc_per_node={ranks}",
+    return [*python(), "-m", "torch.distributed.run", f"--nproc_per_node={ranks}",
             "--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", *told]  # fmt: skip
 
 
@@ -31,10 +31,10 @@ def deepspeed(ranks: int, *arguments: str | Path) -> list[str]:
     """Return the command of a job under DeepSpeed's launcher."""
     told = [str(argument) for argument in arguments]
     launcher = ["-m", "deepspeed.launcher.runner", f"--num_gpus={ranks}"]
-    return [*_python(), *launcher, f"--master_port={29000 + os.getpid() % 2000}", *told]
+    return [*python(), *launcher, f"--master_port={29000 + os.getpid() % 2000}", *told]
 
 
-def _python() -> list[str]:
+def python() -> list[str]:
     """Return the interpreter; what torch is about to rename is no news to a test."""
     return [sys.executable, "-W", "ignore::FutureWarning"]
 
