@@ -27,12 +27,14 @@ from trainer import launch, recipe_file, session
 from trainer.episode import StopReason
 from trainer.loop import Ending, Run
 from trainer.policy.build import small_qwen3
-from trainer.policy.sampler import Completion, SampleRequest
+from trainer.policy.sampler import Completion, Finish, SampleRequest
 from trainer.policy.sglang_agreement import BOUNDS, learner_logprobs
 from trainer.policy.sglang_client import ServerClient
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_sampler import SglangSampler
+from trainer.policy.sglang_turns import Sent, Wanted, Written, write_turns
 from trainer.policy.sglang_weights import DistributedWay, TensorWay, WeightWay
+from trainer.policy.turns import open_turns
 from trainer.ppo.learner import LearnConfig, LearnSettings
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.trajectory import Trajectory
@@ -174,6 +176,18 @@ def test_weights_that_do_not_arrive_are_noticed_in_the_same_sync(served: Served,
     said = "instead of" if loss == "lost" else "its weights are those of the version before"
     assert said in incident.detail["reason"]
     assert gap <= BOUNDS[torch.float32].most, "as files they arrived"
+
+
+def test_a_turn_past_its_deadline_is_aborted_there(served: Served) -> None:
+    (server,) = served.sampler.health()["servers"]
+    turns = open_turns([SampleRequest("slow", REQUESTS[0].ids, 450, 0)], max_tokens=512)
+    hurried = Wanted(server["weights"], served.version, 1.0, False, (), deadline_s=0.3)
+    (written,) = write_turns([Sent(turns[0], server["url"], "slow")], hurried)
+    assert isinstance(written, Written) and written.completion.finish is Finish.FAILED
+    time.sleep(0.5)
+    client = ServerClient(server["url"], timeout_s=30.0)
+    client.flush()  # refused while anything is still being written
+    client.close()
 
 
 def test_what_it_samples_teaches_the_policy(served: Served) -> None:
