@@ -254,7 +254,8 @@ def _check_disk(config: RunConfig, runs: Path) -> None:
 def _launch_record(
     launch: LaunchPlan, world_digest: str, now: float, parent: str | None, attempt: int
 ) -> dict[str, Any]:
-    packages = ("torch", "transformers", "numpy")
+    packages = ["torch", "transformers", "numpy"]
+    packages += ["deepspeed"] if launch.config.backend == "deepspeed" else []
     return {
         "run": launch.run_id,
         "launched": round(now, 3),

@@ -12,6 +12,7 @@ import importlib
 import logging
 import os
 import socket
+import warnings
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -87,6 +88,8 @@ def package() -> Any:
     # compiler; gloo's are enough for the CPU.
     importlib.import_module("deepspeed.ops").__compatible_ops__["deepspeed_shm_comm"] = False
     logging.getLogger("DeepSpeed").setLevel(logging.ERROR)
+    # It calls collectives by the names that torch is about to change, at every layer of stage 3.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="torch.distributed")
     return deepspeed
 
 
