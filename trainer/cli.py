@@ -36,7 +36,9 @@ COMMANDS: Mapping[str, str] = {
         "Compare runs: success over the last steps, with its interval where there are seeds."
     ),
     "promote": "Bring a run's proven knobs and world edits back into the repository as a diff.",
-    "export": "Write a run's policy as a Hugging Face directory, whole, however many ranks trained it.",
+    "export": (
+        "Write a run's policy as a Hugging Face directory, whole, however many ranks trained it."
+    ),
     "twins": (
         "Train two twins of a run from its newest checkpoint, and tell the verdict on its ledger."
     ),
