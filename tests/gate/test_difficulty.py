@@ -90,8 +90,8 @@ def test_the_finding_is_a_next_step() -> None:
         iter(difficulty.check(change_set(RAISE, success_history=[0.62] * 20, positions=places)))
     )
     assert found.message == (
-        "environment.max_steps: 16 -> 17 makes tasks harder, but recent success of the anchors is 0.62 over "
-        "20 steps; it must reach 0.80."
+        "environment.max_steps: 16 -> 17 makes tasks harder, but recent success of the anchors is "
+        "0.62 over 20 steps; it must reach 0.80."
     )
     assert found.next_step == "Wait, or make an easier change first."
     assert (found.place, found.value, found.limit) == ("knobs/environment.yaml:12:12", 17, 0.8)
