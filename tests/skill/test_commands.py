@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -106,9 +107,14 @@ def test_instructions_in_a_run_stay_inside_the_fence(
 def test_a_run_of_ten_thousand_steps_is_read_at_once_and_told_in_a_page(
     name: str, form: str, big_run: RunPaths, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    # What other tests left in memory is not this command's to go through.
+    gc.collect()
+    gc.freeze()
     began = time.process_time()
     assert READERS[name]([str(big_run.root), *FORMS[form]]) == 0
-    assert time.process_time() - began < 2.0
+    spent_s = time.process_time() - began
+    gc.unfreeze()
+    assert spent_s < 2.0
     assert len(capsys.readouterr().out) <= MOST_CHARACTERS + 200
 
 
