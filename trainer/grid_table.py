@@ -15,10 +15,24 @@ from gate.contract import files
 from trainer import documents
 from trainer.compare import DETECTABLE
 from trainer.figure import curves_svg
-from trainer.grid import BUDGET_TOKENS, CONDITIONS, METHODS, SUPPORTS, TRIALS, USERS, Result
+from trainer.grid import (
+    BUDGET_TOKENS,
+    CONDITIONS,
+    FAULT_AT,
+    METHODS,
+    SUPPORTS,
+    TRIALS,
+    USERS,
+    Result,
+    cells,
+)
 from trainer.student import quantile
 
 BLOCK = "grid"
+SEEDS = 5
+"""Seeds of the whole grid."""
+HEAD = 3
+"""Lines of a table before its first row."""
 FIGURE = Path("figures") / "grid.svg"
 """Place of the mean learning curves, beside the document."""
 
@@ -41,23 +55,27 @@ def markdown(results: Sequence[Result]) -> str:
     if not results:
         return "No cell of the grid has been run yet.\n"
     seeds = sorted({one.cell.seed for one in results})
+    whole = sum(1 for _ in cells(range(SEEDS)))
     parts = [
-        f"{len(results)} cells, seeds {', '.join(map(str, seeds))}, each {BUDGET_TOKENS:,} tokens "
-        f"of the policy, pinned evaluation of {TRIALS} episodes a task. Mean over seeds with the "
-        "95% interval of Student's t; EAU less alone is paired by seed, and beside it stands the "
-        "smallest difference that four tests in five would have found.\n",
+        f"{len(results)} of the {whole} cells of {SEEDS} seeds have been run; seeds "
+        f"{', '.join(map(str, seeds))}, each {BUDGET_TOKENS:,} tokens of the policy, pinned "
+        f"evaluation of {TRIALS} episodes a task. Mean over seeds with the 95% interval of Student's "
+        "t; EAU less alone is paired by seed, and beside it stands the smallest difference that "
+        "four tests in five would have found.\n",
         *(methods(results, condition) for condition in CONDITIONS),
         users(results),
         cost(results),
     ]
-    return "\n".join(parts)
+    return "\n".join(part for part in parts if part)
 
 
 def methods(results: Sequence[Result], condition: str) -> str:
-    """Return the table of one condition: methods by who co-evolves the run."""
-    told = "a clean world" if condition == "clean" else "a fault planted at step 20"
+    """Return the table of one condition, methods by who co-evolves the run; empty without any."""
+    told = (
+        "in a clean world" if condition == "clean" else f"with a fault planted at step {FAULT_AT}"
+    )
     lines = [
-        f"Methods in {told}:\n",
+        f"Methods {told}:\n",
         "| method | alone | naive | EAU | EAU less alone | could be seen | verdicts |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -71,11 +89,11 @@ def methods(results: Sequence[Result], condition: str) -> str:
             f"| {NAMES[method]} | {_mean(alone)} | {_mean(naive)} | {_mean(eau)} | "
             f"{_difference(alone, eau)} | {_smallest(alone, eau)} | {verdicts} |"
         )
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, ""]) if len(lines) > HEAD else ""
 
 
 def users(results: Sequence[Result]) -> str:
-    """Return the ablation of users: PPO with knobs fixed, and with knobs evolved."""
+    """Return the ablation of users: PPO with knobs fixed, and with knobs evolved; or nothing."""
     lines = [
         "Who plays the user in training (PPO, a clean world; evaluated with the symbolic user):\n",
         "| user | knobs fixed | knobs evolved | difference | could be seen |",
@@ -89,7 +107,7 @@ def users(results: Sequence[Result]) -> str:
                 f"| {NAMES[user]} | {_mean(alone)} | {_mean(eau)} | {_difference(alone, eau)} | "
                 f"{_smallest(alone, eau)} |"
             )
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, ""]) if len(lines) > HEAD else ""
 
 
 def cost(results: Sequence[Result]) -> str:
@@ -102,8 +120,9 @@ def cost(results: Sequence[Result]) -> str:
         f"The operator's ticks took {fmean(one.meta_agent_s for one in mine):.0f} s of a run, "
         f"{share:.0%} of the time of its training steps, in a process of their own, and "
         f"{sum(one.meta_agent_usd for one in mine):.2f} USD: it is a set of rules and asks no "
-        f"model. It brought {sum(one.interventions for one in mine)} changes into force in "
-        f"{len(mine)} runs; {sum(one.taken_back for one in mine)} changes were taken back.\n"
+        f"model. Changes that it brought into force: {sum(one.interventions for one in mine)} in "
+        f"{len(mine)} runs; changes that a verdict took back: "
+        f"{sum(one.taken_back for one in mine)}.\n"
     )
 
 
@@ -130,7 +149,10 @@ def _pick(results: Sequence[Result], **wanted: str) -> list[Result]:
 
 
 def _mean(results: Sequence[Result]) -> str:
-    return _with_interval([one.end for one in results], lambda value: f"{value:.2f}")
+    # A share stays a share, however few seeds there are.
+    return _with_interval(
+        [one.end for one in results], lambda value: f"{min(max(value, 0.0), 1.0):.2f}"
+    )
 
 
 def _difference(alone: Sequence[Result], eau: Sequence[Result]) -> str:
