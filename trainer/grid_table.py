@@ -60,8 +60,8 @@ def markdown(results: Sequence[Result]) -> str:
         f"{len(results)} of the {whole} cells of {SEEDS} seeds have been run; seeds "
         f"{', '.join(map(str, seeds))}, each {BUDGET_TOKENS:,} tokens of the policy, pinned "
         f"evaluation of {TRIALS} episodes a task. Mean over seeds with the 95% interval of "
-        "Student's t; EAU less alone is paired by seed, and beside it stands the smallest difference that "
-        "four tests in five would have found.\n",
+        "Student's t; EAU less alone is paired by seed, and beside it stands the smallest "
+        "difference that four tests in five would have found.\n",
         *(methods(results, condition) for condition in CONDITIONS),
         users(results),
         cost(results),
