@@ -13,7 +13,7 @@ from typing import Any
 
 from skill import standing
 from skill.diagnosis import signals
-from skill.diagnosis.detectors.fell_with_revision import newest_change
+from skill.diagnosis.detectors.fell_with_revision import worst_change
 from skill.diagnosis.symptoms import Symptom
 from skill.diagnosis.windows import Window
 from skill.experience.lesson import Status
@@ -111,7 +111,7 @@ def decide(
 
 def _take_back(window: Window, symptom: Symptom) -> Decision:
     """Return the proposal to take the newest revision back; whether that helps is tested."""
-    change = newest_change(window)
+    change = worst_change(window)
     if change is None:
         return Decision(Act.LEAVE, f"{symptom.name}: the revision is out of sight", symptom)
     # Half of what was lost: a modest hope, and a test of it is over sooner than one of .05.

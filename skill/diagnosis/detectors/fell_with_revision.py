@@ -1,14 +1,14 @@
 """A fall that came with a revision: success dropped at the step from which it is in force.
 
 It names the revision and not its cause: the gate's verdict tells whether taking it back helps.
-Steps in which a test splits the batch are left out, since there the guard is looking already.
+While a test splits the batch nothing is said, since there the guard is looking already.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from skill.diagnosis import signals
@@ -26,55 +26,76 @@ LEAST_ERRORS = 3.0
 
 
 class Change(NamedTuple):
-    """The newest revision that a window holds the beginning of."""
+    """A revision that a window holds the beginning of."""
 
     revision: int
     first_step: int
     before: tuple[Mapping[str, Any], ...]
-    """Step records before it, oldest first."""
+    """Step records just before it, oldest first."""
     since: tuple[Mapping[str, Any], ...]
+    """All since then, whatever came later."""
 
     @property
     def fall(self) -> float:
         """Mean success lost since then; 0 where one side has none."""
-        before, since = _success(self.before[-MOST_BEFORE:]), _success(self.since)
+        before, since = _success(self.before), _success(self.since)
         return statistics.fmean(before) - statistics.fmean(since) if before and since else 0.0
 
 
-def newest_change(window: Window) -> Change | None:
-    """Return the newest change of revision among the steps read; None if there was none."""
-    records = [one for one in window.steps if isinstance(one.get("revision"), int)]
-    if not records:
-        return None
-    newest = records[-1]["revision"]
-    first = next(at for at, one in enumerate(records) if one["revision"] == newest)
-    if first == 0 or not isinstance(records[first].get("step"), int):
-        return None
-    return Change(newest, records[first]["step"], tuple(records[:first]), tuple(records[first:]))
+def worst_change(window: Window) -> Change | None:
+    """Return the revision with which success fell most, among those that a fall stands after.
+
+    A later revision comes into a run that is low already and is not to blame for it: what counts
+    is the largest difference between the steps before and all steps since. A fall that was mended
+    meanwhile is none.
+    """
+    found = [change for change in _changes(window) if _stands(change)]
+    return max(found, key=lambda change: change.fall, default=None)
 
 
 def detect(window: Window) -> Symptom | None:
-    """Compare success since the newest revision with the steps before it."""
-    change = newest_change(window)
-    if change is None or any(record.get("sides") for record in change.since):
+    """Compare success since each revision with the steps before it."""
+    if window.steps and window.steps[-1].get("sides"):
         return None
-    before, since = _success(change.before[-MOST_BEFORE:]), _success(change.since)
-    if len(before) < FEWEST_BEFORE or len(since) < FEWEST_AFTER:
+    change = worst_change(window)
+    if change is None:
         return None
-    was, now = statistics.fmean(before), statistics.fmean(since)
-    error = statistics.stdev(before) * math.sqrt(1 / len(before) + 1 / len(since))
-    if was - now < max(LEAST_FALL, LEAST_ERRORS * error) or _anchors_fell_too(change, was - now):
-        return None
-    cited = (*change.before[-2:], *change.since[-3:])
+    before, since = _success(change.before), _success(change.since)
+    cited = (*change.before[-2:], *change.since[:3])
     return Symptom(
         "fell_with_revision",
         Party.CONFIGURATION,
-        f"Success was {was:.2f} over {len(before)} steps before revision {change.revision} and is "
-        f"{now:.2f} over {len(since)} steps since it came into force at step {change.first_step}.",
+        f"Success was {statistics.fmean(before):.2f} over {len(before)} steps before revision "
+        f"{change.revision} and is {statistics.fmean(since):.2f} over {len(since)} steps since it "
+        f"came into force at step {change.first_step}.",
         tuple(f"steps.jsonl#{record['step']}" for record in cited),
         f"`gate log` for what revision {change.revision} changed; the anchors, which never play "
         "under it; then propose to take it back, and let the test decide.",
     )
+
+
+def _changes(window: Window) -> Iterator[Change]:
+    records = [
+        one
+        for one in window.steps
+        if isinstance(one.get("revision"), int) and isinstance(one.get("step"), int)
+    ]
+    for at in range(1, len(records)):
+        revision = records[at]["revision"]
+        if revision > records[at - 1]["revision"]:
+            before = tuple(records[max(0, at - MOST_BEFORE) : at])
+            yield Change(revision, records[at]["step"], before, tuple(records[at:]))
+
+
+def _stands(change: Change) -> bool:
+    """Return whether success fell with a change for sure, and is still low."""
+    before, since = _success(change.before), _success(change.since)
+    if len(before) < FEWEST_BEFORE or len(since) < FEWEST_AFTER:
+        return False
+    error = statistics.stdev(before) * math.sqrt(1 / len(before) + 1 / FEWEST_AFTER)
+    least = max(LEAST_FALL, LEAST_ERRORS * error)
+    lately = statistics.fmean(before) - statistics.fmean(since[-FEWEST_AFTER:])
+    return min(change.fall, lately) >= least and not _anchors_fell_too(change)
 
 
 def _success(records: tuple[Mapping[str, Any], ...]) -> list[float]:
@@ -88,10 +109,10 @@ def _success(records: tuple[Mapping[str, Any], ...]) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def _anchors_fell_too(change: Change, fall: float) -> bool:
+def _anchors_fell_too(change: Change) -> bool:
     """Return whether the policy itself became worse: the anchors lost at least half as much."""
-    before = signals.values(change.before[-MOST_BEFORE:], "anchor_success")
+    before = signals.values(change.before, "anchor_success")
     since = signals.values(change.since, "anchor_success")
     if not before or not since:
         return False
-    return statistics.fmean(before) - statistics.fmean(since) >= fall / 2
+    return statistics.fmean(before) - statistics.fmean(since) >= change.fall / 2
