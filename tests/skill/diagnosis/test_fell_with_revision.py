@@ -1,0 +1,59 @@
+"""A fall is put on the revision that it began with, and on none where something else tells why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from skill.diagnosis import detectors
+from skill.diagnosis.windows import Window
+from tests.skill.recorded import ramp, steps, window
+
+WELL: Mapping[str, Window] = {
+    "a fall that the anchors share": window(
+        steps=steps(
+            40,
+            revision=[0] * 36 + [1] * 4,
+            success=[0.7] * 36 + [0.3] * 4,
+            anchor_success=[0.7] * 36 + [0.3] * 4,
+        )
+    ),
+    "a fall that was mended": window(
+        steps=steps(
+            40,
+            revision=[0] * 30 + [1] * 4 + [2] * 6,
+            success=[*ramp(0.7, 0.7, 30, noise=0.03), 0.2, 0.2, 0.2, 0.2, *[0.7] * 6],
+        )
+    ),
+    "a fall that a test is looking at": window(
+        steps=steps(
+            40,
+            revision=[0] * 36 + [1] * 4,
+            success=[0.7] * 36 + [0.3] * 4,
+            sides=[{}] * 36 + [{"old": {}, "new": {}}] * 4,
+        )
+    ),
+    "a revision and ordinary noise": window(
+        steps=steps(40, revision=[0] * 36 + [1] * 4, success=ramp(0.5, 0.5, 40, noise=0.1))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WELL)
+def test_nothing_is_said_of_a_run_that_is_well(name: str) -> None:
+    assert [one.name for one in detectors.examine(WELL[name])] == []
+
+
+def test_a_fall_is_put_on_the_revision_that_it_began_with() -> None:
+    look = window(
+        steps=steps(
+            40,
+            revision=[0] * 28 + [1] * 2 + [2] * 10,
+            success=[*ramp(0.8, 0.9, 28, noise=0.03), *[0.05] * 12],
+            anchor_success=[0.8] * 40,
+        )
+    )
+    (found,) = [one for one in detectors.examine(look) if one.name == "fell_with_revision"]
+    assert "before revision 1 " in found.sentence
+    assert "came into force at step 29" in found.sentence
