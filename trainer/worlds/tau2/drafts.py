@@ -137,22 +137,38 @@ def check(draft: Draft, domain: Domain, bases: Bases) -> None:
 
 
 def write(
-    folder: Path, drafts: Sequence[Draft], databases: Mapping[str, Any], *, canary: str = ""
+    folder: Path,
+    drafts: Sequence[Draft],
+    databases: Mapping[str, Any],
+    *,
+    domain: Domain,
+    bases: Bases,
+    policy: str,
+    canary: str = "",
 ) -> None:
-    """Write a shelf: its databases and, in one file, its tasks.
+    """Write a shelf of sound tasks: its databases, its policy and, in one file, its tasks.
 
     Args:
         folder: `tasks` or `evaluation` of a world.
         drafts: The tasks, in order.
         databases: Content by file name.
+        domain: The desk that they are played at.
+        bases: The databases as the desk takes them.
+        policy: What its agents must heed.
         canary: Stands in every record of an evaluation; empty for training.
+
+    Raises:
+        UnsoundTaskError: if a task may not be shipped (see `check`); nothing is written.
     """
+    for draft in drafts:
+        check(draft, domain, bases)
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in databases.items():
         (folder / name).write_text(_line(content), "utf-8")
     records = [draft.record() | ({"canary": canary} if canary else {}) for draft in drafts]
     name = "tasks.jsonl" if canary else "train.jsonl"
     (folder / name).write_text("".join(map(_line, records)), "utf-8")
+    (folder / "policy.md").write_text(policy, "utf-8")
 
 
 def _earned_by_nothing(case: Case, domain: Domain, bases: Bases) -> bool:

@@ -3,7 +3,7 @@
     python -m trainer.worlds.tau2_mock.tasks.generate
 
 writes both shelves, `tasks/` and `evaluation/`, and the labelled dialogues of `gold/` under the
-world's folder, or with `--out DIR` under another. A task is written only if `drafts.check` finds it
+world's folder, or with `--out DIR` under another. A task is written only if `drafts.write` finds it
 sound.
 """
 
@@ -121,10 +121,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     out = parser.parse_args(arguments).out
     for plan, shelf, canary in ((TRAIN, "tasks", ""), (EVALUATION, "evaluation", CANARY)):
         made, content = make_drafts(plan), make_databases(plan)
-        for draft in made:
-            drafts.check(draft, DOMAIN, Bases(content["db.json"], content["user_db.json"]))
-        drafts.write(out / shelf, made, content, canary=canary)
-        (out / shelf / "policy.md").write_text(POLICY, "utf-8")
+        drafts.write(
+            out / shelf,
+            made,
+            content,
+            domain=DOMAIN,
+            bases=Bases(content["db.json"], content["user_db.json"]),
+            policy=POLICY,
+            canary=canary,
+        )
     tasks = loading.load(replace(LAYOUT, folder=out), "train")
     transcripts.write(out / "gold", TRANSCRIPTS, tasks)
 

@@ -3,7 +3,7 @@
     python -m trainer.worlds.tau2_retail.tasks.generate
 
 writes both shelves, `tasks/` and `evaluation/`, and the labelled dialogues of `gold/` under the
-world's folder, or with `--out DIR` under another. A task is written only if `drafts.check` finds it
+world's folder, or with `--out DIR` under another. A task is written only if `drafts.write` finds it
 sound.
 """
 
@@ -88,11 +88,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ("evaluation", 1, "evaluation", CANARY),
     ):
         made, content = make_shelf(split, num_each)
-        bases = Bases(shape(content))
-        for draft in made:
-            drafts.check(draft, DOMAIN, bases)
-        drafts.write(out / shelf, made, {"db.json": content}, canary=canary)
-        (out / shelf / "policy.md").write_text(POLICY, "utf-8")
+        drafts.write(
+            out / shelf,
+            made,
+            {"db.json": content},
+            domain=DOMAIN,
+            bases=Bases(shape(content)),
+            policy=POLICY,
+            canary=canary,
+        )
     tasks = loading.load(replace(LAYOUT, folder=out), "train")
     transcripts.write(out / "gold", labelled(*_named(tasks)), tasks)
 
