@@ -144,8 +144,14 @@ class LeadingLearner:
         self._learner.save(directory)
 
     def load(self, directory: Path) -> None:
-        """Refuse: a state is loaded when the ranks are made ready, by all of them."""
-        raise NotImplementedError(f"{directory}: ranks take a checkpoint on when they begin")
+        """Refuse: a state is loaded when the ranks are made ready, by all of them.
+
+        Raises:
+            RuntimeError: always; rank 0 alone cannot put the state of the others in place.
+        """
+        raise RuntimeError(
+            f"{directory}: ranks take a checkpoint on when they begin; resume the run on all ranks"
+        )
 
     def fingerprint(self) -> str:
         """Return a sha256 over the actor's parameters."""

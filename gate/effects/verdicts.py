@@ -105,7 +105,7 @@ def decide(declared: Declaration, evidence: Evidence) -> Judgement:
     Args:
         declared: What was fixed before the test opened.
         evidence: What is known now. Between the two moments of `Declaration.looks` the caller
-            holds and does not ask, except for tripwires and harm.
+            holds and does not ask, except for tripwires and early evidence of harm or help.
     """
     if evidence.tripped:
         wires = ", ".join(evidence.tripped)

@@ -105,7 +105,7 @@ def test_one_rank_needs_nobody_to_order():
 
 
 def test_a_checkpoint_is_taken_on_before_the_first_order_and_not_later(tmp_path):
-    with pytest.raises(NotImplementedError, match="when they begin"):
+    with pytest.raises(RuntimeError, match="when they begin"):
         LeadingLearner(Note(), Line(0, queue.Queue())).load(tmp_path)
 
 
