@@ -28,6 +28,16 @@ ENTROPY_LOW, ENTROPY_HIGH = 0.5, 2.0
 ENTROPY_STEPS = 3
 """Steps in a row that the entropy must be outside."""
 
+KL_CAP = 0.5
+"""Nats a token from the reference policy up to which a distance always counts as calm."""
+
+KL_FACTOR = 3.0
+"""Times the baseline's largest distance that the cap lies above it, if that is more: a policy that
+learns moves away."""
+
+KL_STEPS = 3
+"""Steps in a row that the distance must be over its cap: single batches measure it by chance."""
+
 MOST_DEADLOCK = 0.20
 """Share of episodes in which user and agent wait for each other."""
 
@@ -78,6 +88,8 @@ class Calm:
     entropy_high: float
     deadlock: float
     """Largest share that still counts as calm."""
+    kl: float = KL_CAP
+    """Largest distance from the reference policy that still counts as calm, in nats a token."""
     quarantined: float = MOST_QUARANTINED
     """Largest share that still counts as calm."""
 
@@ -95,8 +107,8 @@ class LastRevision:
 def calm(baseline: Sequence[Vitals]) -> Calm:
     """Return the range that the steps before a change kept to.
 
-    The entropy may go as far as it went in them, and at least to half and twice their median; a
-    wire without a baseline never trips.
+    The entropy may go as far as it went in them, and at least to half and twice their median; the
+    wires of gradients and entropy never trip without a baseline.
     """
     gradients = {name: _finite(baseline, name) for name in GRADIENTS}
     entropy = _finite(baseline, ENTROPY)
@@ -108,19 +120,17 @@ def calm(baseline: Sequence[Vitals]) -> Calm:
         entropy_low=min([ENTROPY_LOW * middle, *entropy]),
         entropy_high=max([ENTROPY_HIGH * middle, *entropy]),
         deadlock=max([MOST_DEADLOCK, *stalls]),
+        kl=max([KL_CAP, *(KL_FACTOR * kl for kl in _finite(baseline, KL))]),
         quarantined=max([MOST_QUARANTINED, *spoiled]),
     )
 
 
-def tripped(
-    recent: Sequence[Vitals], before: Calm, *, kl_cap: float | None = None
-) -> tuple[Tripwire, ...]:
+def tripped(recent: Sequence[Vitals], before: Calm) -> tuple[Tripwire, ...]:
     """Return the wires that the newest step trips.
 
     Args:
-        recent: The last steps, oldest first; at least `ENTROPY_STEPS` for entropy to be judged.
+        recent: The last steps, oldest first; wires that want several in a row need as many.
         before: The range of the baseline.
-        kl_cap: Largest divergence from the reference policy; None for none.
     """
     now = recent[-1]
     found: list[Tripwire] = []
@@ -137,7 +147,8 @@ def tripped(
             found.append(Tripwire.ENTROPY_COLLAPSE)
         if min(lately) > before.entropy_high:
             found.append(Tripwire.ENTROPY_ERUPTION)
-    if kl_cap is not None and now.learner.get(KL, 0.0) > kl_cap:
+    distances = _finite(recent[-KL_STEPS:], KL)
+    if len(distances) == KL_STEPS and min(distances) > before.kl:
         found.append(Tripwire.KL_OVER_CAP)
     if now.deadlock is not None and now.deadlock > before.deadlock:
         found.append(Tripwire.DEADLOCK)

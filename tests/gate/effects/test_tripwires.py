@@ -23,7 +23,7 @@ CALM = tripwires.calm(steps([1.0] * 30))
 
 
 def test_a_calm_run_trips_nothing() -> None:
-    assert tripwires.tripped(steps([1.1, 0.9, 1.0]), CALM, kl_cap=0.5) == ()
+    assert tripwires.tripped(steps([1.1, 0.9, 1.0], kl=0.4), CALM) == ()
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -54,9 +54,16 @@ def test_cycles_of_entropy_that_the_baseline_had_are_no_alarm() -> None:
     assert tripwires.tripped(steps([0.1] * 3), calm) == (Tripwire.ENTROPY_COLLAPSE,)
 
 
-def test_kl_trips_at_its_cap_if_it_has_one() -> None:
-    assert tripwires.tripped(steps([1.0], kl=0.6), CALM, kl_cap=0.5) == (Tripwire.KL_OVER_CAP,)
-    assert tripwires.tripped(steps([1.0], kl=0.6), CALM) == ()
+def test_the_distance_to_the_reference_trips_after_three_steps_over_its_cap() -> None:
+    assert tripwires.tripped(steps([1.0] * 2, kl=0.6), CALM) == ()
+    assert tripwires.tripped(steps([1.0] * 3, kl=0.5), CALM) == ()
+    assert tripwires.tripped(steps([1.0] * 3, kl=0.51), CALM) == (Tripwire.KL_OVER_CAP,)
+
+
+def test_a_policy_that_was_far_away_already_may_go_three_times_as_far() -> None:
+    far = tripwires.calm(steps([1.0] * 30, kl=0.4))
+    assert tripwires.tripped(steps([1.0] * 3, kl=1.2), far) == ()
+    assert tripwires.tripped(steps([1.0] * 3, kl=1.21), far) == (Tripwire.KL_OVER_CAP,)
 
 
 def test_stalled_users_trip_above_a_fifth_of_the_episodes() -> None:
