@@ -1,16 +1,17 @@
 """The sampler seam: token ids in, token ids and log-probabilities out.
 
 Two implementations stand behind it: a model in this process (`trainer.policy.local`) and a
-serving engine. A sampler keeps what it has read of a dialogue, so that a turn costs its new
-tokens only; that is its own business, and the caller always passes the whole dialogue.
+serving engine, which can have turns under way while the caller does something else. A sampler
+keeps what it has read of a dialogue, so that a turn costs its new tokens only; that is its own
+business, and the caller always passes the whole dialogue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from trainer.errors import Unusable
 
@@ -106,4 +107,39 @@ class Sampler(Protocol):
 
     def close(self) -> None:
         """Give back processes, ports and memory."""
+        ...
+
+
+@runtime_checkable
+class TurnsInFlight(Protocol):
+    """What a sampler has beside `Sampler` whose turns are written somewhere else, each by itself.
+
+    One thread calls all methods. Every turn that was begun comes back once, unless its dialogue is
+    released before.
+    """
+
+    def begin(
+        self,
+        requests: Sequence[SampleRequest],
+        *,
+        temperature: float,
+        greedy: bool = False,
+        ring: Callable[[], None],
+    ) -> None:
+        """Have one turn written for each request, and come back at once.
+
+        Args:
+            requests: Dialogues of which no turn is under way.
+            temperature: Divides the logits before the softmax, > 0.
+            greedy: Take the likeliest token instead of sampling.
+            ring: Called, from any thread, whenever a turn has ended.
+        """
+        ...
+
+    def finished(self) -> list[tuple[str, Completion]]:
+        """Return the turns that have ended since this was last asked, by dialogue."""
+        ...
+
+    def abort(self, dialogues: Sequence[str]) -> None:
+        """Stop writing these turns; each comes back, as `FAILED` if it was not whole by then."""
         ...

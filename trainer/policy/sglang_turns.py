@@ -67,18 +67,24 @@ def write_turns(sent: Sequence[Sent], wanted: Wanted) -> list[Written | ServerGo
 
 async def _write_all(sent: Sequence[Sent], wanted: Wanted) -> list[Written | ServerGone]:
     limits = httpx.Limits(max_connections=None)
-    # The deadline is one for the whole turn; httpx's own would count from byte to byte.
     async with httpx.AsyncClient(limits=limits, timeout=None, trust_env=False) as http:
-        return list(await asyncio.gather(*(_write(http, one, wanted) for one in sent)))
+        return list(await asyncio.gather(*(write_turn(http, one, wanted) for one in sent)))
 
 
-async def _write(http: httpx.AsyncClient, sent: Sent, wanted: Wanted) -> Written | ServerGone:
+async def write_turn(http: httpx.AsyncClient, sent: Sent, wanted: Wanted) -> Written | ServerGone:
+    """Let a server write one turn; see `write_turns` for what is returned.
+
+    Args:
+        http: Without a deadline of its own, which would count from byte to byte.
+        sent: The turn and its server.
+        wanted: Under which weights, and how long it may take.
+    """
     try:
         async with asyncio.timeout(wanted.deadline_s):
             response = await http.post(f"{sent.url}/generate", json=_body(sent, wanted))
     except TimeoutError:
-        await _abort(http, sent)
-        return _failed(
+        await abort_turn(http, sent)
+        return failed(
             f"{sent.url} did not finish a turn within {wanted.deadline_s:g} s; see its load, or "
             "raise sampler.deadline_s",
             wanted,
@@ -87,14 +93,14 @@ async def _write(http: httpx.AsyncClient, sent: Sent, wanted: Wanted) -> Written
         return ServerGone(f"{sent.url}: {type(error).__name__} while it wrote a turn")
     if not response.is_success:
         said = response.text[:LONGEST_QUOTE]
-        return _failed(f"{sent.url}/generate: status {response.status_code}, {said!r}", wanted)
+        return failed(f"{sent.url}/generate: status {response.status_code}, {said!r}", wanted)
     try:
         return read_turn(response.json(), sent.turn, wanted)
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        return _failed(f"{sent.url}/generate: an answer that cannot be read ({error})", wanted)
+        return failed(f"{sent.url}/generate: an answer that cannot be read ({error})", wanted)
 
 
-async def _abort(http: httpx.AsyncClient, sent: Sent) -> None:
+async def abort_turn(http: httpx.AsyncClient, sent: Sent) -> None:
     """Tell the server that nobody waits; a server that does not hear it is found out later."""
     try:
         async with asyncio.timeout(ABORT_S):
@@ -140,14 +146,14 @@ def read_turn(reply: Mapping[str, Any], turn: WritingTurn, wanted: Wanted) -> Wr
     stamps = {str(span["version"]) for span in meta.get("weight_versions") or ()}
     stamps.add(str(meta["weight_version"]))
     if stamps != {wanted.stamp}:
-        return _failed(
+        return failed(
             f"tokens of weight version {', '.join(sorted(stamps))} instead of {wanted.stamp}: the "
             "server missed a sync, or another run gave it weights",
             wanted,
         )
     ending = meta["finish_reason"] or {}
     if ending.get("type") not in ("stop", "length"):
-        return _failed(f"the server ended the turn: {ending}", wanted)
+        return failed(f"the server ended the turn: {ending}", wanted)
     if list(reply["output_ids"]) != list(ids):
         raise ValueError(f"{len(reply['output_ids'])} ids and {len(ids)} log-probs that differ")
     if not ids or len(ids) > turn.limit:
@@ -163,5 +169,6 @@ def read_turn(reply: Mapping[str, Any], turn: WritingTurn, wanted: Wanted) -> Wr
     return Written(completion, int(meta.get("cached_tokens") or 0))
 
 
-def _failed(why: str, wanted: Wanted) -> Written:
+def failed(why: str, wanted: Wanted) -> Written:
+    """Return what comes of a turn that nobody can use."""
     return Written(Completion((), (), Finish.FAILED, wanted.policy_version, why))
