@@ -31,6 +31,10 @@ def check_config(config: LearnConfig) -> None:
             raise ValueError(f"learner.{field} is {getattr(config, field)}; it must be at least 1")
     if not config.temperature > 0:
         raise ValueError(f"learner.temperature is {config.temperature}; it must be above 0")
+    if config.stale_gate is not None and not config.stale_gate >= 0:
+        raise ValueError(
+            f"learner.stale_gate is {config.stale_gate}; it must be 0 or more, or null"
+        )
     if config.group_ddof not in (0, 1):
         raise ValueError(f"learner.group_ddof is {config.group_ddof}; it must be 0 or 1")
     for fault in option_faults(config.faca, config.userrl, config.infopo):

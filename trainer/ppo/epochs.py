@@ -147,15 +147,19 @@ def _accumulate(
     learning: dict[str, Trained], minibatch: Lessons, terms: ActorTerms, plan: Plan, peers: Peers
 ) -> dict[str, float]:
     """Add up the gradients of one minibatch, pass by pass; returns its sums over all peers."""
-    total_actions = minibatch.num_actions
+    # A minibatch may be dropped whole: its loss is then 0, not 0 by 0.
+    heard = max(minibatch.num_actor_actions, 1)
     passes = peers.passes(minibatch.lengths_B, max_tokens=plan.micro_batch_tokens)
     found: dict[str, Tensor] = {}
     for number, (rows, counts) in enumerate(passes, start=1):
         part = minibatch.rows(rows) if len(rows) < len(minibatch.lengths_B) else minibatch
         losses = {
-            "actor": partial(actor_loss, lessons=part, terms=terms, total_actions=total_actions),
+            "actor": partial(actor_loss, lessons=part, terms=terms, total_actions=heard),
             "critic": partial(
-                critic_loss, lessons=part, value_clip=plan.value_clip, total_actions=total_actions
+                critic_loss,
+                lessons=part,
+                value_clip=plan.value_clip,
+                total_actions=minibatch.num_actions,
             ),
         }
         for name, trained in learning.items():

@@ -1,10 +1,11 @@
 """The gap between the policy that sampled and the policy that learns.
 
 A serving engine computes the same weights in other kernels or another dtype, so its probabilities
-differ a little from the learner's. Truncated token weights correct for it; products over whole
-sequences are not used, for they grow with length (1.1^100 is 13780).
+differ a little from the learner's; weights that are an update old differ by what that update
+learnt. Truncated token weights correct for both; products over whole sequences are not used, for
+they grow with length (1.1^100 is 13780). A trajectory that is too far off may be dropped whole.
 
-Dimensions: N action tokens.
+Dimensions: N action tokens, B trajectories, T tokens.
 """
 
 from __future__ import annotations
@@ -48,6 +49,24 @@ def mismatch(old_logprobs_N: Tensor, rollout_logprobs_N: Tensor) -> dict[str, fl
         "sampler_k3": float(mismatch_k3(old_logprobs_N, rollout_logprobs_N).mean()),
         "sampler_chi2": float(rho_N.square().mean() - 1.0),
     }
+
+
+def within_gate(
+    old_logprobs_BT: Tensor, rollout_logprobs_BT: Tensor, action_mask_BT: Tensor, *, bound: float
+) -> Tensor:
+    """Return the rows [B] whose mean k3 over their action tokens is at most a bound.
+
+    Args:
+        old_logprobs_BT: Under the learner at the start of the update; ignored off the mask.
+        rollout_logprobs_BT: Under the sampler, at the same temperature.
+        action_mask_BT: What the policy wrote; a row without any passes.
+        bound: Nats per token, >= 0.
+
+    Source:
+        Rejection of whole sequences as in verl, whose usual bounds are .001 to .01.
+    """
+    k3_BT = mismatch_k3(old_logprobs_BT, rollout_logprobs_BT) * action_mask_BT
+    return k3_BT.sum(-1) <= bound * action_mask_BT.sum(-1)
 
 
 def mismatch_k3(old_logprobs_N: Tensor, rollout_logprobs_N: Tensor) -> Tensor:

@@ -69,6 +69,11 @@ class LearnConfig:
     weight_decay: float = 0.01
     tis_cap: float | None = 2.0
     """Cap of the sampler-to-learner importance weight; None turns the correction off."""
+    stale_gate: float | None = 0.01
+    """Where older weights than the learner's wrote a batch (`rollout.overlap`): the largest mean
+    k3 between them over a trajectory's action tokens, in nats. The actor does not learn from a
+    trajectory above it, the critic does. None drops none; a batch of the learner's own weights is
+    never asked."""
     group_ddof: int = 1
     """1: sample deviation within a group, as in verl; 0: population deviation."""
     faca: FacaOptions = FacaOptions()

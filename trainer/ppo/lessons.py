@@ -18,7 +18,7 @@ from torch import Tensor
 from trainer.ppo import kl
 from trainer.ppo.batch import PackedBatch
 from trainer.ppo.credit import ESTIMATORS, Credit, CreditBatch
-from trainer.ppo.importance import truncated_weights
+from trainer.ppo.importance import truncated_weights, within_gate
 from trainer.ppo.learner import LearnConfig, LearnSettings
 from trainer.ppo.scoring import Scores
 from trainer.ppo.whiten import whiten
@@ -36,6 +36,9 @@ class Lessons:
     advantages_BT: Tensor
     weights_BT: Tensor
     """Sampler-to-learner importance weights."""
+    actor_mask_BT: Tensor
+    """Action tokens that the actor learns from: all but those of trajectories that the gate for
+    older weights dropped. The critic learns from all."""
     reference_logprobs_BT: Tensor | None
     old_values_BT: Tensor | None
     returns_BT: Tensor
@@ -56,6 +59,7 @@ class Lessons:
             old_logprobs_BT=cut(self.old_logprobs_BT),
             advantages_BT=cut(self.advantages_BT),
             weights_BT=cut(self.weights_BT),
+            actor_mask_BT=cut(self.actor_mask_BT),
             reference_logprobs_BT=_maybe(cut, self.reference_logprobs_BT),
             old_values_BT=_maybe(cut, self.old_values_BT),
             returns_BT=cut(self.returns_BT),
@@ -65,6 +69,11 @@ class Lessons:
     def num_actions(self) -> int:
         """Action tokens in these rows."""
         return int(self.action_mask_BT.sum())
+
+    @property
+    def num_actor_actions(self) -> int:
+        """Those of them that the actor learns from."""
+        return int(self.actor_mask_BT.sum())
 
 
 def credit_batch(
@@ -110,9 +119,26 @@ def credit_batch(
 
 
 def lessons_from(
-    batch: PackedBatch, scores: Scores, credit: Credit, config: LearnConfig
+    batch: PackedBatch, scores: Scores, credit: Credit, config: LearnConfig, *, stale: bool = False
 ) -> Lessons:
-    """Turn credit into the constants of the loss."""
+    """Turn credit into the constants of the loss.
+
+    Args:
+        batch: Packed trajectories.
+        scores: What the models think of them.
+        credit: What each action earned.
+        config: Caps and bounds.
+        stale: Whether older weights than the learner's wrote the batch.
+    """
+    actor_mask_BT = batch.action_mask_BT
+    if stale and config.stale_gate is not None:
+        kept_B = within_gate(
+            scores.old_logprobs_BT,
+            batch.rollout_logprobs_BT,
+            actor_mask_BT,
+            bound=config.stale_gate,
+        )
+        actor_mask_BT = actor_mask_BT & kept_B[:, None]
     advantages_BT = credit.advantages_BT
     if config.whiten and not ESTIMATORS[config.credit].needs_groups:
         advantages_BT = whiten(advantages_BT, batch.action_mask_BT)
@@ -126,6 +152,7 @@ def lessons_from(
         weights_BT=truncated_weights(
             scores.old_logprobs_BT, batch.rollout_logprobs_BT, cap=config.tis_cap
         ),
+        actor_mask_BT=actor_mask_BT,
         reference_logprobs_BT=scores.reference_logprobs_BT,
         old_values_BT=scores.values_BT,
         returns_BT=credit.returns_BT,

@@ -45,11 +45,13 @@ def actor_loss(
 
         L = sum_t [ w_t L_clip,t - c_ent H_t + c_kl (pi/pi_old)_t k2_t ] / N_minibatch
 
+    Only tokens of `lessons.actor_mask_BT` count, in the sum and in N.
+
     Args:
         actor: The policy being trained.
         lessons: The rows of one pass.
         terms: Clip ranges and coefficients.
-        total_actions: Action tokens of the whole minibatch, over all passes and ranks.
+        total_actions: Those tokens in the whole minibatch, over all passes and ranks, >= 1.
 
     Returns:
         The loss, and sums over the pass's action tokens by name (`ratio_log_max` is a maximum).
@@ -72,7 +74,8 @@ def actor_loss(
         clip_high=terms.clip_high,
         dual_clip=terms.dual_clip,
     )
-    policy_N = lessons.weights_BT[mask_BT] * surrogate.loss_N
+    counts_N = lessons.actor_mask_BT[mask_BT]
+    policy_N = torch.where(counts_N, lessons.weights_BT[mask_BT] * surrogate.loss_N, 0.0)
     loss_N = policy_N
     if terms.entropy_coeff:
         loss_N = loss_N - terms.entropy_coeff * scores.entropies_N
@@ -81,6 +84,7 @@ def actor_loss(
         reference_N = lessons.reference_logprobs_BT[mask_BT]
         penalty_N = surrogate.ratio_N.detach() * kl.k2(scores.logprobs_N, reference_N)
         loss_N = loss_N + terms.kl_loss_coeff * penalty_N
+    loss_N = torch.where(counts_N, loss_N, 0.0)
     with torch.no_grad():
         sums = {
             "policy_loss": policy_N.sum(),

@@ -23,7 +23,7 @@ from trainer.ppo.recompute import recomputing
 from trainer.ppo.schedules import lr_factor
 from trainer.ppo.scoring import score
 from trainer.ppo.trained import Networks
-from trainer.ppo.update_report import batch_metrics
+from trainer.ppo.update_report import batch_metrics, dropped
 from trainer.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -99,10 +99,12 @@ def prepare(
     seed = seeds.derive(update.seed, "credit", update.version)
     evidence = credit_batch(batch, scores, settings, config, seed=seed)
     credit = estimator.estimate(evidence, settings, config)
-    lessons = lessons_from(batch, scores, credit, config)
+    staleness = update.version - min(one.policy_version for one in trajectories)
+    lessons = lessons_from(batch, scores, credit, config, stale=staleness > 0)
     report = batch_metrics(batch, scores, credit, lessons, tis_cap=config.tis_cap)
-    oldest = min(trajectory.policy_version for trajectory in trajectories)
-    report["staleness_max"] = float(update.version - oldest)
+    report["staleness_max"] = float(staleness)
+    if staleness > 0 and config.stale_gate is not None:
+        report |= dropped(lessons)
     return lessons, report
 
 

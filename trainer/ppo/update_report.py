@@ -62,3 +62,17 @@ def batch_metrics(
             "bootstrap_mean": float(scores.bootstrap_B.sum()) / max(truncated, 1),
         }
     return metrics | {f"credit_{name}": value for name, value in credit.diagnostics.items()}
+
+
+def dropped(lessons: Lessons) -> dict[str, float]:
+    """Measure what the gate for older weights kept from the actor.
+
+    Returns:
+        `stale_dropped`: share of the trajectories, and `stale_dropped_tokens`: share of the action
+        tokens, that only the critic learns from.
+    """
+    kept_B = lessons.actor_mask_BT.any(-1).double()
+    return {
+        "stale_dropped": 1.0 - float(kept_B.mean()),
+        "stale_dropped_tokens": 1.0 - lessons.num_actor_actions / lessons.num_actions,
+    }

@@ -62,6 +62,7 @@ def lessons_for(batch) -> Lessons:
         old_logprobs_BT=draw(0.5, -3.4),
         advantages_BT=draw(1.0),
         weights_BT=draw(0.1, 1.0),
+        actor_mask_BT=acts,
         reference_logprobs_BT=draw(0.5, -3.4),
         old_values_BT=draw(0.3),
         returns_BT=draw(1.0),
