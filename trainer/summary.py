@@ -65,7 +65,7 @@ def step_record(
         updated=stats is not None,
         params_digest=params_digest,
         endpoint=endpoint or {},
-        rollout_s=round(sum(spent.values()), 4),
+        rollout_s=round(spent.get("rollout", 0.0), 4),
         sample_s=round(spent.get("sample", 0.0), 4),
         world_s=round(spent.get("world", 0.0), 4),
         user_s=round(spent.get("user", 0.0), 4),
