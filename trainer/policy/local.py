@@ -10,17 +10,19 @@ Dimensions: W dialogues still writing, V vocabulary, S tokens of a turn.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from trainer.policy.cache import KeyValueCache
 from trainer.policy.decoder import READ_COLUMNS, Reading, causal_mask, group_rows, plan_reading
 from trainer.policy.draw import draw, uniforms
-from trainer.policy.forward import choose_decoder, weights_mark
+from trainer.policy.forward import choose_decoder
+from trainer.policy.in_force import WeightsInForce
 from trainer.policy.memory import DialogueMemory
 from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest
 from trainer.policy.turns import WritingTurn, check_requests, longest, open_turns, worth_leaving
@@ -29,8 +31,10 @@ from trainer.policy.turns import WritingTurn, check_requests, longest, open_turn
 class LocalSampler:
     """A transformers model in this process behind the `Sampler` seam.
 
-    The model is shared with the learner. After the weights change, `sync` must be called; until
-    then sampling is refused, so no completion can mix two policies.
+    The model is shared with the learner, or its weights are copied at each `sync`. After the
+    learner's weights change, `sync` must be called; until then sampling is refused, so no
+    completion can mix two policies. With weights of its own it goes on for dialogues that are
+    held.
 
     Args:
         model: A causal model. Llama, Qwen2 and Qwen3 decode by a hand-written pass, others by
@@ -42,6 +46,7 @@ class LocalSampler:
         dtype: Type to compute in; the model's own unless given. Another type is for the
             hand-written pass alone.
         policy_version: The version of the weights the model has now.
+        own_weights: Keep a copy of the model, so that the learner may learn meanwhile.
 
     Raises:
         ValueError: if `max_tokens` passes the model's context, or the model cannot be decoded
@@ -57,14 +62,17 @@ class LocalSampler:
         max_tokens: int,
         dtype: torch.dtype | None = None,
         policy_version: int = 0,
+        own_weights: bool = False,
     ) -> None:
-        self._model = model
-        self._decoder = choose_decoder(model, max_tokens=max_tokens, dtype=dtype)
+        self._source = model
+        self._model = copy.deepcopy(model).requires_grad_(False) if own_weights else model
+        self._decoder = choose_decoder(self._model, max_tokens=max_tokens, dtype=dtype)
         self._stop_ids = frozenset(stop_ids)
         self._max_dialogues = max_dialogues
         self._max_tokens = max_tokens
         self._policy_version = policy_version
-        self._weights_mark = weights_mark(model)
+        self._in_force = WeightsInForce(model)
+        self._in_force.take()
         self.close()
 
     @property
@@ -101,13 +109,27 @@ class LocalSampler:
         """Forget what was read of these dialogues; unknown keys are ignored."""
         self._memory.forget(dialogues)
 
+    def hold(self, dialogues: Sequence[str]) -> None:
+        """Let dialogues go on under the weights in force until the next sync, and no others.
+
+        Raises:
+            RuntimeError: if the model is the learner's own, or its weights have changed already.
+        """
+        if self._model is self._source:
+            raise RuntimeError(
+                "this sampler decodes with the learner's own weights, which may not change while "
+                "it writes; make it with own_weights"
+            )
+        self._in_force.hold(dialogues, policy_version=self._policy_version)
+
     def sync(self, policy_version: int) -> None:
-        """Take the model's present weights; everything read under older ones is forgotten."""
+        """Take the learner's present weights; everything read under older ones is forgotten."""
+        self._copy_weights()
         # The cache is made anew, not only emptied: how far it had grown may show in the last bit
         # of a result, and a run that is resumed here starts with an empty one.
         self.close()
         self._decoder.refresh()
-        self._weights_mark = weights_mark(self._model)
+        self._in_force.take()
         self._policy_version = policy_version
 
     def health(self) -> Mapping[str, Any]:
@@ -125,11 +147,17 @@ class LocalSampler:
 
     def _check(self, requests: Sequence[SampleRequest], temperature: float) -> None:
         check_requests(requests, temperature)
-        if weights_mark(self._model) != self._weights_mark:
-            raise RuntimeError(
-                f"the model's weights changed after policy version {self._policy_version} was "
-                "taken; call sync(policy_version) after every update"
-            )
+        asked = [request.dialogue for request in requests]
+        self._in_force.check(asked, policy_version=self._policy_version)
+
+    @torch.no_grad()
+    def _copy_weights(self) -> None:
+        """Bring the weights of its own, if it has such, to the learner's."""
+        if self._model is self._source:
+            return
+        for parts in (nn.Module.parameters, nn.Module.buffers):
+            for mine, theirs in zip(parts(self._model), parts(self._source), strict=True):
+                mine.copy_(theirs)
 
     def _sample_wave(
         self, requests: Sequence[SampleRequest], temperature: float, greedy: bool

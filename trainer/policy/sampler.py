@@ -111,6 +111,28 @@ class Sampler(Protocol):
 
 
 @runtime_checkable
+class HoldsWeights(Protocol):
+    """What a sampler has beside `Sampler` that may write while the learner learns.
+
+    Its weights are its own: they change at a sync and at no other time.
+    """
+
+    def hold(self, dialogues: Sequence[str]) -> None:
+        """Let dialogues go on under the weights in force until the next sync, and no others.
+
+        Called while these are the learner's. From then on the learner may change its own, and
+        another thread may sample for these dialogues.
+
+        Args:
+            dialogues: Their keys, whether they have begun or not.
+
+        Raises:
+            RuntimeError: if the learner's weights have changed already, or are the sampler's too.
+        """
+        ...
+
+
+@runtime_checkable
 class TurnsInFlight(Protocol):
     """What a sampler has beside `Sampler` whose turns are written somewhere else, each by itself.
 

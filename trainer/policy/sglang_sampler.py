@@ -18,7 +18,7 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
-from trainer.policy.forward import weights_mark
+from trainer.policy.in_force import WeightsInForce
 from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest, SamplerFault
 from trainer.policy.sglang_agreement import Agreement
 from trainer.policy.sglang_client import ServerGone
@@ -56,7 +56,6 @@ class SglangSampler:
         way: WeightWay | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._model = model
         self._config = config
         self._name = name
         self._max_tokens = max_tokens
@@ -66,7 +65,7 @@ class SglangSampler:
         self._sync = WeightSync(model, config, shared, resent=self._note_resent, way=way)
         self._fleet = Fleet(config, self._folder)
         self._wanted = Wanted("", 0, 1.0, False, frozenset(stop_ids), config.deadline_s)
-        self._weights_mark: int | None = None
+        self._in_force = WeightsInForce(model)
         self._prompts: dict[str, tuple[int, ...]] = {}
         self._asked = 0
         self._incidents: list[Incident] = []
@@ -98,11 +97,8 @@ class SglangSampler:
             RuntimeError: if the weights changed since the last `sync`.
         """
         check_requests(requests, temperature)
-        if weights_mark(self._model) != self._weights_mark:
-            raise RuntimeError(
-                f"the model's weights changed after policy version {self.policy_version} was "
-                "taken; call sync(policy_version) after every update"
-            )
+        asked = [request.dialogue for request in requests]
+        self._in_force.check(asked, policy_version=self.policy_version)
         wanted = replace(self._wanted, temperature=temperature, greedy=greedy)
         self._wanted = replace(self._wanted, temperature=temperature)
         full = Completion((), (), Finish.LENGTH, self.policy_version)
@@ -116,6 +112,16 @@ class SglangSampler:
 
     def release(self, dialogues: Sequence[str]) -> None:
         """Nothing to do: servers forget what they have no room for, and all of it at a sync."""
+
+    def hold(self, dialogues: Sequence[str]) -> None:
+        """Let dialogues go on under the weights in force until the next sync, and no others.
+
+        A server that dies meanwhile stays down until then: what it served is the learner's no more.
+
+        Raises:
+            RuntimeError: if the learner's weights have changed since the last `sync`.
+        """
+        self._in_force.hold(dialogues, policy_version=self.policy_version)
 
     def sync(self, policy_version: int) -> None:
         """Give every server the learner's present weights and make sure that it has them.
@@ -139,7 +145,7 @@ class SglangSampler:
             )
         self._agreement = max(measured, key=lambda one: one.most)
         self._sync.drop_files()
-        self._weights_mark = weights_mark(self._model)
+        self._in_force.take()
         self._prompts.clear()
         self._sync_s = self._clock() - began
 
@@ -193,6 +199,12 @@ class SglangSampler:
     def _address(self, turn: WritingTurn) -> Sent:
         """Return the server for a turn; with none up, bring them back first."""
         if not self._fleet.up():
+            if self._in_force.held:
+                raise SamplerLost(
+                    f"no SGLang server is left that has the weights of {self._wanted.stamp}, and "
+                    "the learner, which learns meanwhile, has them no more: the next sync brings "
+                    f"servers back ({self._last_words()})"
+                )
             for replica in self._fleet.replicas:
                 self._bring_back(replica, wait=True)
         self._asked += 1
