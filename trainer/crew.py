@@ -3,6 +3,8 @@
 The run of rank 0 is the run of one process: it alone reads knobs, deals episodes and writes
 records. Where it plays, learns or saves it sends an order first, so every rank plays its share
 under the values that rank 0 found in force. A rank that fails ends the job; nobody goes on alone.
+Where servers write the turns, rank 0 alone keeps them: which they are goes out with the order to
+play, and what another rank saw of their death comes back with its part.
 This module knows nothing about how a rank is made ready (`trainer.following`).
 """
 
@@ -15,6 +17,7 @@ from typing import Any, Protocol
 
 from gate.contract.sides import Side
 from gate.guard import Condition
+from trainer.policy.sglang_serving import Serving
 from trainer.ppo.learner import Learner, LearnSettings, UpdateStats
 from trainer.rollout.collect import Rollout, collect
 from trainer.rollout.scene import Scene
@@ -46,12 +49,38 @@ class Ranks(Protocol):
         ...
 
 
+class Host(Protocol):
+    """Rank 0's sampler, where it keeps servers that write for all ranks."""
+
+    def serving(self) -> Serving:
+        """Return which servers there are, and the weights in force."""
+        ...
+
+    def hear(self, lost: Mapping[str, str]) -> None:
+        """Look at servers that another rank thinks gone."""
+        ...
+
+
+class Guest(Protocol):
+    """Another rank's sampler, whose turns these servers write."""
+
+    def take(self, serving: Serving) -> None:
+        """Take on what rank 0 says of its servers."""
+        ...
+
+    def lost(self) -> Mapping[str, str]:
+        """Return why each server is thought gone that was, by its address."""
+        ...
+
+
 @dataclass(frozen=True)
 class Play:
     """Play your share of a step's episodes."""
 
     assignments: tuple[Assignment, ...]
     conditions: Mapping[Side, Condition]
+    serving: Serving | None = None
+    """The servers that write the turns; None where each rank's own model does."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +114,21 @@ class _Part:
 
     rollout: Rollout
     spent: Spent
+    lost: Mapping[str, str]
+    """Servers that it thinks gone, each with the reason."""
 
 
-def _play_share(order: Play, scene: Scene, ranks: Ranks, meter: Meter) -> _Part:
+def _play_share(
+    order: Play, scene: Scene, ranks: Ranks, meter: Meter, guest: Guest | None = None
+) -> _Part:
     """Play this rank's episodes of a step."""
     mine = share(order.assignments, rank=ranks.rank, size=ranks.size)
     before = meter.total
     rollout = Rollout((), (), {}, {})
     if mine:
         rollout = collect(mine, scene, conditions=order.conditions)
-    return _Part(rollout, meter.total.minus(before))
+    lost = {} if guest is None else guest.lost()
+    return _Part(rollout, meter.total.minus(before), lost)
 
 
 @dataclass(frozen=True)
@@ -104,6 +138,8 @@ class Leader:
     ranks: Ranks
     meter: Meter
     """Counts what all ranks ask of the users' endpoint."""
+    host: Host | None = None
+    """Keeps the servers that write for all ranks; None where each rank's own model writes."""
 
     def __call__(
         self,
@@ -113,11 +149,14 @@ class Leader:
         conditions: Mapping[Side, Condition],
     ) -> Rollout:
         """Let every rank play its share and return all episodes, in the order dealt."""
-        order = Play(tuple(assignments), dict(conditions))
+        serving = None if self.host is None else self.host.serving()
+        order = Play(tuple(assignments), dict(conditions), serving)
         self.ranks.broadcast(order)
         parts: list[_Part] = self.ranks.gather(_play_share(order, scene, self.ranks, self.meter))
-        for part in parts[1:]:
+        for rank, part in enumerate(parts[1:], start=1):
             self.meter.add(part.spent)
+            if self.host is not None:
+                self.host.hear({url: f"rank {rank}: {why}" for url, why in part.lost.items()})
         return merge(assignments, [part.rollout for part in parts])
 
 
@@ -162,7 +201,9 @@ class LeadingLearner:
         self._learner.export(directory)
 
 
-def follow_orders(ranks: Ranks, scene: Scene, learner: Learner, meter: Meter) -> str:
+def follow_orders(
+    ranks: Ranks, scene: Scene, learner: Learner, meter: Meter, *, guest: Guest | None = None
+) -> str:
     """Do what rank 0 orders until it ends the run; returns the ending's name.
 
     Args:
@@ -170,17 +211,20 @@ def follow_orders(ranks: Ranks, scene: Scene, learner: Learner, meter: Meter) ->
         scene: Who takes part in this rank's rollouts.
         learner: This rank's part of the learner.
         meter: Counts what this rank asks of the users' endpoint.
+        guest: The scene's sampler, where rank 0's servers write for it.
     """
     while True:
         order: Order = ranks.broadcast()
         if isinstance(order, End):
             return order.ending
         if isinstance(order, Play):
+            if guest is not None and order.serving is not None:
+                guest.take(order.serving)
             # As rank 0 does at the end of a step: a rollout begins with nothing read before it.
             scene.sampler.sync(learner.policy_version)
             needed = {condition.world_revision for condition in order.conditions.values()}
             scene.places.keep(needed)
-            ranks.gather(_play_share(order, scene, ranks, meter))
+            ranks.gather(_play_share(order, scene, ranks, meter, guest))
         elif isinstance(order, Learn):
             try:
                 learner.step(order.trajectories, order.settings)

@@ -18,6 +18,9 @@ from trainer import assembly, preflight
 from trainer.crew import End, Leader, LeadingLearner, Ranks, follow_orders
 from trainer.loop import Ending
 from trainer.policy.build import Policy
+from trainer.policy.sampler import Sampler
+from trainer.policy.sglang_following import FollowingSampler
+from trainer.policy.sglang_sampler import SglangSampler
 from trainer.ppo.deepspeed_options import launched_rank
 from trainer.ppo.learner import Learner
 from trainer.recipe import RunConfig
@@ -85,14 +88,17 @@ def leading(learner: Learner, ranks: Ranks | None) -> Learner:
     return learner if ranks is None or ranks.size == 1 else LeadingLearner(learner, ranks)
 
 
-def together(ranks: Ranks | None, meter: Meter) -> Callable[..., Rollout]:
+def together(ranks: Ranks | None, meter: Meter, sampler: Sampler) -> Callable[..., Rollout]:
     """Return what plays the episodes of a step: this process, or all ranks.
 
     Args:
         ranks: Who there is.
         meter: Counts what all ranks ask of the users' endpoint.
+        sampler: Rank 0's; where it keeps servers, these write for all ranks.
     """
-    return collect if ranks is None or ranks.size == 1 else Leader(ranks, meter)
+    if ranks is None or ranks.size == 1:
+        return collect
+    return Leader(ranks, meter, sampler if isinstance(sampler, SglangSampler) else None)
 
 
 def dismiss(ranks: Ranks | None, ending: Ending) -> None:
@@ -109,7 +115,8 @@ def follow(ranks: Ranks) -> Ending:
     told: Muster = ranks.broadcast()
     config, paths = told.config, RunPaths(told.root)
     learner, policy = _ready(told, paths)
-    sampler = assembly.make_sampler(config, policy, learner.policy_version)
+    guest = _guest(config, policy, ranks)
+    sampler = guest or assembly.make_sampler(config, policy, learner.policy_version)
     meter = assembly.make_meter(config.users.endpoint)
     with ExitStack() as stack:
         stack.callback(sampler.close)
@@ -117,7 +124,15 @@ def follow(ranks: Ranks) -> Ending:
             assembly.make_places(config, paths.world_revision, meter=meter)
         )
         scene = assembly.make_scene(config, policy, sampler, places)
-        return Ending(follow_orders(ranks, scene, learner, meter))
+        return Ending(follow_orders(ranks, scene, learner, meter, guest=guest))
+
+
+def _guest(config: RunConfig, policy: Policy, ranks: Ranks) -> FollowingSampler | None:
+    """Return this rank's way to the servers that rank 0 keeps; None where it keeps none."""
+    if config.sampler.kind != "sglang":
+        return None
+    stop_ids, most = policy.chat.stop_ids, config.rollout.context_tokens
+    return FollowingSampler(stop_ids, config.sampler, rank=ranks.rank, max_tokens=most)
 
 
 def _ready(told: Muster, paths: RunPaths) -> tuple[Learner, Policy]:

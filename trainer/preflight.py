@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.ppo.config_check import check_config, group_faults
-from trainer.ppo.deepspeed_options import launched_size, option_faults
+from trainer.ppo.deepspeed_options import launched_here, launched_size, option_faults
 from trainer.recipe import EndpointConfig, ModelSize, PolicyConfig, RunConfig, UsersConfig
 from trainer.users.endpoint import EndpointModel
 from trainer.users.spending import Meter
@@ -47,10 +47,12 @@ def backend_faults(config: RunConfig) -> Iterator[str]:
     size = launched_size()
     if config.backend == "deepspeed":
         yield from option_faults(config.deepspeed)
-        if size > 1 and config.sampler.kind != "local":
+        starts = config.sampler.kind == "sglang" and not config.sampler.urls
+        if starts and size > (here := launched_here()):
             yield (
-                f"sampler.kind is {config.sampler.kind!r} on {size} ranks; each rank writes its "
-                "own share with its own model: set sampler.kind to local"
+                f"sampler.urls is empty, and {size - here} of {size} ranks run on other machines; "
+                "servers that the run starts are heard on rank 0's machine alone: start servers "
+                "that all ranks reach and name them in sampler.urls"
             )
     elif size > 1:
         yield (

@@ -206,7 +206,7 @@ def _live_run(
             live=live,
             scene=assembly.make_scene(config, policy, sampler, places),
             learner=following.leading(learner, ranks),
-            collect=following.together(ranks, meter),
+            collect=following.together(ranks, meter, sampler),
             tasks=launch.load_tasks(config),
             log=log,
             snapshot=snapshot,

@@ -176,6 +176,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "checkpoint": "A checkpoint was written.",
     "checkpoint_rejected": "A checkpoint is incomplete or damaged and was not used.",
     "engine_lost": "A serving engine stopped answering; says which, and why it is thought lost.",
+    "engine_unreachable": "One rank did not reach a serving engine that answers rank 0; says why.",
     "engine_restart": "A serving engine that was lost serves the weights in force again.",
     "weights_resent": "A serving engine had not taken the new weights and was given them again.",
     "disk_full": "The disk is full; the run pauses or stops as configured.",

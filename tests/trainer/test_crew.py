@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from tests.trainer.rollout.cast import ByteChat, ScriptedSampler
 from trainer import preflight, recipe_file
-from trainer.crew import End, LeadingLearner, follow_orders
+from trainer.crew import End, Leader, LeadingLearner, follow_orders
+from trainer.episode import Voice
 from trainer.following import leading, require_first
-from trainer.ppo.deepspeed_options import DeepSpeedOptions, launched_size, option_faults
+from trainer.policy.sglang_serving import Serving
+from trainer.ppo.deepspeed_options import (
+    DeepSpeedOptions,
+    launched_here,
+    launched_size,
+    option_faults,
+)
 from trainer.ppo.learner import LearnSettings, UpdateStats
+from trainer.rollout.config import RolloutConfig
+from trainer.rollout.places import Places
 from trainer.rollout.scene import Scene
 from trainer.run_folder import LaunchError
 from trainer.trajectory import Trajectory
@@ -98,6 +108,91 @@ def test_both_ranks_do_the_same_and_part_at_the_end(tmp_path):
     assert theirs.policy_version == learner.policy_version == 1
 
 
+@dataclass
+class Gathering(Line):
+    """Two ranks whose values come together too; rank 0 waits for the other's."""
+
+    back: queue.Queue[Any] = field(default_factory=queue.Queue)
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return both values to rank 0; the other one needs none."""
+        if self.rank == 0:
+            return [value, self.back.get(timeout=20)]
+        self.back.put(value)
+        return [None, value]
+
+
+@dataclass
+class Servers(ScriptedSampler):
+    """Rank 0's servers or another rank's view of them; implements `Host` and `Guest`."""
+
+    told: list[Any] = field(default_factory=list)
+
+    def serving(self) -> Serving:
+        """Name one server of version 0."""
+        return Serving(("http://a:1",), "run-0", 0)
+
+    def hear(self, lost: Mapping[str, str]) -> None:
+        """Note it."""
+        self.told.append(dict(lost))
+
+    def take(self, serving: Serving) -> None:
+        """Note it."""
+        self.told.append(serving)
+
+    def lost(self) -> Mapping[str, str]:
+        """Tell of one."""
+        return {"http://a:1": "it is gone"}
+
+
+def scene_of(sampler: Servers) -> Scene:
+    """Return a scene in which nobody plays."""
+    return Scene(
+        sampler=sampler,
+        chat=ByteChat(),
+        places=Places(lambda revision: pytest.fail(f"nobody plays at revision {revision}")),
+        other_voice=Voice.NOISY,
+        config=RolloutConfig(),
+        prompt_styles={},
+        temperature=1.0,
+        clock=lambda: 0.0,
+    )
+
+
+def test_servers_go_out_with_the_order_to_play_and_their_death_comes_back():
+    line, back, ended = queue.Queue[Any](), queue.Queue[Any](), []
+    ours, theirs = Servers({}), Servers({})
+    follower = threading.Thread(
+        target=lambda: ended.append(
+            follow_orders(
+                Gathering(1, line, back=back), scene_of(theirs), Note(), Meter(), guest=theirs
+            )
+        )
+    )
+    follower.start()
+    first = Gathering(0, line, back=back)
+    Leader(first, Meter(), ours)([], scene_of(ours), conditions={})
+    first.broadcast(End("finished"))
+    follower.join(20)
+    assert ended == ["finished"]
+    assert theirs.told == [ours.serving()]
+    assert ours.told == [{"http://a:1": "rank 1: it is gone"}]
+
+
+def test_servers_that_other_machines_do_not_hear_are_refused(monkeypatch):
+    config = recipe_file.load("sglang-deepspeed-cpu", [])
+    told = " ".join(preflight.backend_faults(config))
+    assert "sampler" not in told
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert "sampler" not in " ".join(preflight.backend_faults(config))
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    told = " ".join(preflight.backend_faults(config))
+    assert "2 of 4 ranks" in told and "name them in sampler.urls" in told
+    joined = recipe_file.load("sglang-deepspeed-cpu", ["sampler.urls=[http://10.0.0.4:30000]"])
+    assert "sampler" not in " ".join(preflight.backend_faults(joined))
+
+
 def test_one_rank_needs_nobody_to_order():
     note = Note()
     assert leading(note, None) is note
@@ -140,3 +235,6 @@ def test_what_needs_a_sharded_optimizer_is_refused_without_one():
 def test_a_process_without_a_launcher_is_alone():
     assert launched_size({}) == 1
     assert launched_size({"WORLD_SIZE": "8"}) == 8
+    assert launched_here({}) == 1
+    assert launched_here({"WORLD_SIZE": "8"}) == 8
+    assert launched_here({"WORLD_SIZE": "8", "LOCAL_SIZE": "4"}) == 4

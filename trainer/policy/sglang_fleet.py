@@ -7,7 +7,6 @@ dialogues to the others. Weights and turns are not this module's business.
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from trainer.policy.sampler import SamplerFault
 from trainer.policy.sglang_client import ServerClient, ServerGone
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_process import ServerProcess
+from trainer.policy.sglang_serving import home
 
 POLL_S = 0.5
 
@@ -116,7 +116,7 @@ class Fleet:
         up = self.up()
         if not up:
             raise SamplerLost("no SGLang server is up")
-        return up[zlib.crc32(dialogue.encode("utf-8", "replace")) % len(up)]
+        return home(dialogue, up)
 
     def at(self, url: str) -> Replica:
         """Return the server with an address."""

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed import distributed_c10d as c10d
-from torch.distributed.rendezvous import rendezvous
 
 
 class WeightGroup:
@@ -34,8 +33,11 @@ class WeightGroup:
         self, name: str, *, host: str, port: int, size: int, backend: str, timeout_s: float
     ) -> None:
         timeout = timedelta(seconds=timeout_s)
-        store, _, _ = next(rendezvous(f"tcp://{host}:{port}", 0, size, timeout=timeout))
-        store.set_timeout(timeout)
+        # Made here and not by torch's rendezvous, which under torchrun would take a store of the
+        # launcher's for granted and wait for it in vain.
+        store = dist.TCPStore(  # pyright: ignore[reportPrivateImportUsage]
+            host, port, size, is_master=True, timeout=timeout, multi_tenant=True
+        )
         # torch offers no public way to a second group beside a default one of other processes;
         # SGLang and every trainer that feeds it take this one.
         make: Any = c10d._new_process_group_helper  # pyright: ignore[reportPrivateUsage]

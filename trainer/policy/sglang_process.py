@@ -25,6 +25,10 @@ LOG_LINES = 12
 """Lines of a server's log that a message quotes."""
 _FOREVER = 10 * 365 * 86400
 _QUIET_BYTES = 1 << 20
+_OF_A_RANK = frozenset(
+    "RANK LOCAL_RANK GROUP_RANK ROLE_RANK CROSS_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_WORLD_SIZE "
+    "ROLE_WORLD_SIZE LOCAL_SIZE CROSS_SIZE ROLE_NAME MASTER_ADDR MASTER_PORT".split()
+)
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
 # The leash sees the program's end when its standard output closes. All that a server says goes
@@ -61,7 +65,7 @@ class ServerProcess:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={
-                **os.environ,
+                **unlaunched(os.environ),
                 # Spinning threads, more of them than cores, were measured ten times slower.
                 "OMP_WAIT_POLICY": "passive",
                 **_named(config, replica),
@@ -109,6 +113,19 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def unlaunched(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what a launcher of ranks put there.
+
+    A server that is started by a rank is none: it would look for the other ranks of a job that is
+    not its own, and wait.
+    """
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in _OF_A_RANK and not name.startswith("TORCHELASTIC_")
+    }
 
 
 def server_command(config: LaunchConfig, *, model_path: Path, port: int, stamp: str) -> list[str]:

@@ -24,6 +24,7 @@ from trainer.policy.sglang_agreement import Agreement
 from trainer.policy.sglang_client import ServerGone
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_fleet import Fleet, Replica, SamplerLost
+from trainer.policy.sglang_serving import Serving
 from trainer.policy.sglang_sync import WeightSync
 from trainer.policy.sglang_turns import Sent, Wanted, Written, write_turns
 from trainer.policy.sglang_weights import WeightWay
@@ -148,6 +149,27 @@ class SglangSampler:
         self._in_force.take()
         self._prompts.clear()
         self._sync_s = self._clock() - began
+
+    def serving(self) -> Serving:
+        """Return the servers that answered last, and the weights in force, for other ranks."""
+        urls = tuple(replica.client.url for replica in self._fleet.up())
+        return Serving(urls, self._wanted.stamp, self.policy_version)
+
+    def hear(self, lost: Mapping[str, str]) -> None:
+        """Look at servers that another rank thinks gone; the next sync brings back those that are.
+
+        Args:
+            lost: By address, why it is thought gone. One that has a new address by now, or
+                answers, stays as it is.
+        """
+        for replica in self._fleet.up():
+            why = lost.get(replica.client.url)
+            if why is None:
+                continue
+            if replica.client.is_healthy():
+                self._note("engine_unreachable", replica, why)
+            else:
+                self._lose(replica, why)
 
     def health(self) -> Mapping[str, Any]:
         """Return servers, the agreement right after the last sync, and how long that took."""

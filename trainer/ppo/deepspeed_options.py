@@ -31,6 +31,12 @@ def launched_size(environment: Mapping[str, str] = os.environ) -> int:
     return int(environment.get("WORLD_SIZE", "1"))
 
 
+def launched_here(environment: Mapping[str, str] = os.environ) -> int:
+    """Return how many of them run on this machine, as `torchrun` or `deepspeed` says."""
+    told = environment.get("LOCAL_WORLD_SIZE", environment.get("LOCAL_SIZE"))
+    return launched_size(environment) if told is None else int(told)
+
+
 def launched_rank(environment: Mapping[str, str] = os.environ) -> int:
     """Return this process's place among them, counted from 0."""
     return int(environment.get("RANK", "0"))
