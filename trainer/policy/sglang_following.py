@@ -8,18 +8,17 @@ reason. Every wait has a deadline, so no rank waits for this one without end.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest, SamplerFault
-from trainer.policy.sglang_client import ServerClient
 from trainer.policy.sglang_config import SamplerConfig
+from trainer.policy.sglang_fleet import SamplerLost
+from trainer.policy.sglang_flight import TurnsUnderWay
 from trainer.policy.sglang_serving import Serving, home
-from trainer.policy.sglang_turns import Sent, Wanted, Written, write_turns
+from trainer.policy.sglang_turns import Sent, Wanted
 from trainer.policy.turns import WritingTurn, check_requests, open_turns
-
-HEALTH_S = 5.0
 
 
 class FollowingSampler:
@@ -41,6 +40,7 @@ class FollowingSampler:
         self._up: list[str] = []
         self._lost: dict[str, str] = {}
         self._asked = 0
+        self._under_way = TurnsUnderWay(self._address, self._lose)
 
     def take(self, serving: Serving) -> None:
         """Take on what rank 0 says of its servers; what was lost before counts no more."""
@@ -67,30 +67,37 @@ class FollowingSampler:
         Raises:
             ValueError: if a request or the temperature is out of bounds.
         """
-        check_requests(requests, temperature)
-        wanted = replace(self._wanted, temperature=temperature, greedy=greedy)
-        full = Completion((), (), Finish.LENGTH, self.policy_version)
-        completions = [full] * len(requests)
-        waiting = open_turns(requests, max_tokens=self._max_tokens)
-        # Each round but the last loses a server, so there are no more rounds than servers.
-        while waiting and self._up:
-            sent = [self._address(turn) for turn in waiting]
-            waiting = []
-            for one, outcome in zip(sent, write_turns(sent, wanted), strict=True):
-                if isinstance(outcome, Written):
-                    completions[one.turn.place] = outcome.completion
-                else:
-                    self._lose(one.url, str(outcome))
-                    waiting.append(one.turn)
-            self._notice_hung(sent, completions)
-        for turn in waiting:
-            completions[turn.place] = Completion(
-                (), (), Finish.FAILED, self.policy_version, self._none_left()
-            )
-        return completions
+        turns, wanted = self._open(requests, temperature, greedy)
+        written = self._under_way.write(turns, wanted)
+        return [written.get(request.dialogue, self._full()) for request in requests]
+
+    def begin(
+        self,
+        requests: Sequence[SampleRequest],
+        *,
+        temperature: float,
+        greedy: bool = False,
+        ring: Callable[[], None],
+    ) -> None:
+        """Have one turn written for each request, and come back at once; see `TurnsInFlight`."""
+        turns, wanted = self._open(requests, temperature, greedy)
+        asked = {turn.request.dialogue for turn in turns}
+        for request in requests:
+            if request.dialogue not in asked:
+                self._under_way.tell(request.dialogue, self._full(), ring)
+        self._under_way.begin(turns, wanted, ring)
+
+    def finished(self) -> list[tuple[str, Completion]]:
+        """Return the turns that have ended since this was last asked, by dialogue."""
+        return self._under_way.finished()
+
+    def abort(self, dialogues: Sequence[str]) -> None:
+        """Stop writing these turns; each comes back, as `FAILED` if it was not whole by then."""
+        self._under_way.abort(dialogues)
 
     def release(self, dialogues: Sequence[str]) -> None:
-        """Nothing to do: servers forget what they have no room for, and all of it at a sync."""
+        """Stop what is written of these dialogues; what servers read of them goes at a sync."""
+        self._under_way.forget(dialogues)
 
     def sync(self, policy_version: int) -> None:
         """Make sure that rank 0's servers serve this rank's policy; they got it from rank 0.
@@ -113,27 +120,29 @@ class FollowingSampler:
         return []
 
     def close(self) -> None:
-        """Nothing to give back: the servers are rank 0's."""
+        """Stop what is being written; the servers are rank 0's."""
+        self._under_way.close()
+
+    def _open(
+        self, requests: Sequence[SampleRequest], temperature: float, greedy: bool
+    ) -> tuple[list[WritingTurn], Wanted]:
+        check_requests(requests, temperature)
+        wanted = replace(self._wanted, temperature=temperature, greedy=greedy)
+        return open_turns(requests, max_tokens=self._max_tokens), wanted
+
+    def _full(self) -> Completion:
+        """Return what a dialogue gets that has no room for a token."""
+        return Completion((), (), Finish.LENGTH, self.policy_version)
 
     def _address(self, turn: WritingTurn) -> Sent:
+        if not self._up:
+            why = "; ".join(self._lost.values()) or "rank 0 named none"
+            raise SamplerLost(f"rank {self._rank} has no SGLang server left in this step: {why}")
         self._asked += 1
         name = f"{self._wanted.stamp}-rank{self._rank}-{self._asked}"
         return Sent(turn, home(turn.request.dialogue, self._up), name)
-
-    def _notice_hung(self, sent: Sequence[Sent], completions: Sequence[Completion]) -> None:
-        """Take a server that failed a turn and answers nothing any more for gone."""
-        failed = {one.url for one in sent if completions[one.turn.place].finish is Finish.FAILED}
-        for url in sorted(failed & set(self._up)):
-            client = ServerClient(url, timeout_s=HEALTH_S)
-            if not client.is_healthy(timeout_s=HEALTH_S):
-                self._lose(url, f"{url} failed a turn and is not healthy any more")
-            client.close()
 
     def _lose(self, url: str, why: str) -> None:
         if url in self._up:
             self._up.remove(url)
             self._lost[url] = why
-
-    def _none_left(self) -> str:
-        why = "; ".join(self._lost.values()) or "rank 0 named none"
-        return f"rank {self._rank} has no SGLang server left in this step: {why}"

@@ -6,6 +6,7 @@ Against small servers that speak the protocol and can be told to break it.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -43,6 +44,7 @@ class Crew:
         stack.callback(self.first.close)
         self.first.sync(0)
         self.second = FollowingSampler({STOP}, config, rank=1, max_tokens=64)
+        stack.callback(self.second.close)
         self.second.take(self.first.serving())
 
     def learn(self) -> None:
@@ -87,6 +89,34 @@ def test_a_dialogue_without_room_is_not_sent(stack: ExitStack) -> None:
     assert full == Completion((), (), Finish.LENGTH, 0)
 
 
+def test_turns_in_flight_are_the_turns_of_a_batch(stack: ExitStack) -> None:
+    crew = Crew(stack, 2)
+    bell = threading.Event()
+    asked = [ask(9, length=64), *(ask(number) for number in range(6))]
+    crew.second.begin(asked, temperature=1.0, ring=bell.set)
+    told: dict[str, Completion] = {}
+    while len(told) < len(asked):
+        assert bell.wait(20)
+        bell.clear()
+        told |= dict(crew.second.finished())
+    assert next(iter(told)) == asked[0].dialogue, "one without room needs no server"
+    assert told == {
+        request.dialogue: one
+        for request, one in zip(asked, crew.first.sample(asked, temperature=1.0), strict=True)
+    }
+
+
+def test_an_aborted_turn_comes_back_as_failed(stack: ExitStack) -> None:
+    crew = Crew(stack, 1)
+    crew.servers[0].engine.faults = {Fault.HANGS}
+    bell = threading.Event()
+    crew.second.begin([ask(1)], temperature=1.0, ring=bell.set)
+    crew.second.abort([ask(1).dialogue])
+    assert bell.wait(20)
+    ((name, completion),) = crew.second.finished()
+    assert name == ask(1).dialogue and completion.finish is Finish.FAILED
+
+
 def test_what_it_samples_after_an_update_carries_the_version_that_rank_0_handed_on(
     stack: ExitStack,
 ) -> None:
@@ -115,6 +145,7 @@ def test_it_gives_no_server_weights_and_stops_none(stack: ExitStack) -> None:
     crew.servers[0].engine.calls.clear()
     crew.second.sync(0)
     sampled(crew.second)
+    crew.second.release([ask(0).dialogue])
     crew.second.close()
     assert set(crew.servers[0].engine.calls) == {"/generate"}
 
@@ -146,9 +177,8 @@ def test_with_no_server_left_turns_fail_with_the_reason_and_at_once(stack: ExitS
             assert crew.servers[0].url in str(one.error)
 
 
-def test_a_hung_server_costs_one_deadline_and_is_told(stack: ExitStack) -> None:
+def test_a_server_that_hangs_costs_one_deadline(stack: ExitStack) -> None:
     crew = Crew(stack, 1, deadline_s=0.3)
-    # It answers nothing any more after the turn that it began.
     crew.servers[0].engine.faults = {Fault.HANGS}
     assert {one.finish for one in sampled(crew.second)} == {Finish.FAILED}
     assert crew.second.lost() == {}, "it is slow, and still says that it is well"
