@@ -66,6 +66,8 @@ class StopReason(StrEnum):
     """The world's answer had a missing or non-finite reward, or the wrong shape."""
     USER_ERROR = "user_error"
     """The user engine failed within its deadline and retries."""
+    JUDGE_UNAVAILABLE = "judge_unavailable"
+    """A judge had no usable answer to what the world asked, within its deadline and retries."""
     SAMPLER_ERROR = "sampler_error"
     EPISODE_DEADLINE = "episode_deadline"
     STEP_DEADLINE = "step_deadline"
@@ -96,6 +98,7 @@ _INFRASTRUCTURE = frozenset(
         StopReason.WORLD_FLOODED,
         StopReason.WORLD_INVALID,
         StopReason.USER_ERROR,
+        StopReason.JUDGE_UNAVAILABLE,
         StopReason.SAMPLER_ERROR,
         StopReason.EPISODE_DEADLINE,
         StopReason.STEP_DEADLINE,
@@ -132,6 +135,21 @@ class Turn:
 
 
 @dataclass(frozen=True)
+class Judgement:
+    """What a judge was asked about an episode and what it said. Never shown to the agent."""
+
+    question: str
+    """Digest of the question."""
+    judge: str
+    """Who answered."""
+    criteria: tuple[str, ...]
+    answer: tuple[float, ...]
+    """One value for each criterion, in [0, 1]."""
+    pinned: bool = False
+    """True where only revision 0's verifier asked."""
+
+
+@dataclass(frozen=True)
 class Episode:
     """One lived interaction, complete enough to be shown, judged again and replayed."""
 
@@ -157,6 +175,8 @@ class Episode:
     """Which values it was played under."""
     pinned_success: float | None = None
     """The verdict of revision 0's verifier in [0, 1]; None where it could not be had."""
+    judged: tuple[Judgement, ...] = ()
+    """What its verdict rests on beside the rules, in the order asked."""
 
     @property
     def num_agent_turns(self) -> int:

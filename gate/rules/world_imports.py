@@ -33,7 +33,8 @@ COMPUTING = frozenset(
 """Modules of the standard library that compute and reach nothing outside the process."""
 
 NOUNS = frozenset(
-    "trainer.episode trainer.message trainer.seeds trainer.task trainer.worlds.seam".split()
+    "trainer.episode trainer.message trainer.question trainer.seeds trainer.task "
+    "trainer.worlds.seam".split()
 )
 """Modules of the trainer that a world speaks in."""
 

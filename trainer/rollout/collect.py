@@ -19,6 +19,7 @@ from trainer.rollout.dialogue import Dialogue
 from trainer.rollout.judging import judge, rescore
 from trainer.rollout.scene import Performance, Scene
 from trainer.rollout.schedule import Assignment
+from trainer.rollout.sitting import Judging
 from trainer.rollout.stopwatch import Stopwatch
 from trainer.trajectory import Trajectory
 
@@ -36,6 +37,8 @@ class Rollout(NamedTuple):
     (`sample`), the worlds (`world`) or the users (`user`); these overlap where dialogues do."""
     unscored: Mapping[str, str] = {}
     """By episode, why revision 0's verifier had no word on it."""
+    judging: Judging = Judging()
+    """What was asked of the judge."""
 
 
 def collect(
@@ -60,7 +63,7 @@ def collect(
             performance.close(dialogues)
         with watch("world"):
             unscored = rescore(dialogues, performance)
-    return _freeze(dialogues, watch, unscored)
+    return _freeze(dialogues, watch, unscored)._replace(judging=performance.sitting.judging)
 
 
 def _freeze(

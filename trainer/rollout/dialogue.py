@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from trainer import trajectory
-from trainer.episode import Episode, Outcome, RewardEvent, Speaker, StopReason, Turn, Voice
+from trainer.episode import (
+    Episode,
+    Judgement,
+    Outcome,
+    RewardEvent,
+    Speaker,
+    StopReason,
+    Turn,
+    Voice,
+)
+from trainer.question import Answer, Answers, Question
 from trainer.rollout.reaction import reactions
 from trainer.rollout.reward import CLIP_RULE, RewardScheme, pay_end, pay_turn
 from trainer.rollout.schedule import Assignment
@@ -49,6 +59,9 @@ class Dialogue:
     verdict: Verdict | None = None
     pinned_success: float | None = None
     """The verdict of revision 0's verifier."""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """What a judge has said of it, by question."""
+    judged: list[Judgement] = field(default_factory=list)
 
     @property
     def world(self) -> str:
@@ -59,6 +72,11 @@ class Dialogue:
     def key(self) -> str:
         """Names the dialogue towards sampler and worlds."""
         return self.assignment.episode_id
+
+    @property
+    def on_file(self) -> Answers:
+        """What a judge said of it when it was played before, by question."""
+        return self.assignment.answers
 
     @property
     def turn_index(self) -> int:
@@ -114,6 +132,14 @@ class Dialogue:
         if result.stop is not None:
             self.end(result.stop)
 
+    def take_answer(self, question: Question, answer: Answer, judge: str, *, pinned: bool) -> None:
+        """Note what a judge said, the first time that it is asked."""
+        if question.digest not in self.answers:
+            self.answers[question.digest] = answer
+            self.judged.append(
+                Judgement(question.digest, judge, question.criteria, answer, pinned=pinned)
+            )
+
     def judge(self, verdict: Verdict) -> None:
         """Take the verifier's word and pay what it still owes."""
         self.verdict = verdict
@@ -144,6 +170,7 @@ class Dialogue:
             error=self.error,
             side=self.assignment.side,
             pinned_success=self.pinned_success if counted else None,
+            judged=tuple(self.judged),
         )
 
     def trajectory(self, episode: Episode) -> Trajectory | None:

@@ -2,7 +2,8 @@
 
 Success is computed by the very verifier that an edit may have made laxer, so each episode is
 also judged by the verifier of revision 0, from its recorded turns alone and in a process of that
-revision. Where a verifier fails there is no verdict, which is not a zero.
+revision. Where a verifier fails there is no verdict, which is not a zero. What it asks of a judge
+in the words of the verifier in force has been answered; only other words are asked anew.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 from trainer import seeds
 from trainer.episode import Outcome
+from trainer.rollout.asking import settle
 from trainer.rollout.dialogue import Dialogue
 from trainer.rollout.scene import Performance
 from trainer.worlds.calls import Call, Fault, Judge, Rejudge
@@ -71,8 +73,16 @@ def _rejudge(
                 settings=performance.settings(one),
                 seed=seeds.derive(one.assignment.seed, "world"),
             )
-        calls: dict[str, Call] = {one.key: Rejudge(tuple(one.turns)) for one in batch}
-        verdicts = worlds.call(calls, deadline_s=deadline_s)
+        calls: dict[str, Call] = {
+            one.key: Rejudge(tuple(one.turns), dict(one.answers)) for one in batch
+        }
+        verdicts = settle(
+            calls,
+            {one.key: one for one in batch},
+            lambda asked: worlds.call(asked, deadline_s=deadline_s),
+            performance.sitting,
+            pinned=True,
+        )
     finally:
         worlds.close([one.key for one in batch])
     for dialogue in batch:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from gate.contract.knobs import Knobs
 from gate.contract.sides import Side
 from gate.guard import Condition
 from trainer.episode import Speaker, Voice
+from trainer.judges.seam import Judge
 from trainer.policy.sampler import Sampler
+from trainer.rollout.asking import settle
 from trainer.rollout.config import RolloutConfig
 from trainer.rollout.dialogue import Dialogue
 from trainer.rollout.places import Place, Places
-from trainer.worlds.calls import Call, Result
+from trainer.rollout.sitting import Sitting
+from trainer.worlds.calls import JUDGE_SETTING, Call, Result
 
 
 class Chat(Protocol):
@@ -55,6 +59,10 @@ class Scene:
     greedy: bool = False
     placeholder: str | None = None
     """Stands in for every message of the masked feedback; None where no credit asks for it."""
+    judge: Judge | None = None
+    """Answers what worlds leave to a model; None where their rules decide all."""
+    judged: frozenset[str] = frozenset()
+    """The worlds that are told of the judge: those that declare what they ask one."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,11 @@ class Performance:
     scene: Scene
     conditions: Mapping[Side, Condition]
     """What each side that is dealt plays under."""
+
+    @cached_property
+    def sitting(self) -> Sitting:
+        """The judge, and what was said in this rollout."""
+        return Sitting(self.scene.judge, self.scene.clock)
 
     def condition(self, dialogue: Dialogue) -> Condition:
         """Return what a dialogue is played under."""
@@ -89,10 +102,12 @@ class Performance:
 
     def settings(self, dialogue: Dialogue) -> dict[str, Any]:
         """Return what a dialogue's world is made with."""
+        told = self.scene.judge is not None and dialogue.world in self.scene.judged
         return {
             "max_steps": dialogue.max_steps,
             "prompt_style": self.scene.prompt_styles.get(dialogue.world, "compact"),
             "tool_deadline_s": self.call_deadline_s(dialogue),
+            **({JUDGE_SETTING: True} if told else {}),
         }
 
     def call(
@@ -103,11 +118,26 @@ class Performance:
     ) -> dict[str, Result]:
         """Ask the worlds of many dialogues, each at its own place, and return all results.
 
+        What a world asks of a judge is answered on the way, whatever time that takes.
+
         Args:
             dialogues: In the order of the batch; those without a call are passed over.
             calls: At most one for each dialogue, by key.
             deadline_s: Seconds that a dialogue's call may take.
         """
+        return settle(
+            calls,
+            {one.key: one for one in dialogues},
+            lambda asked: self._ask_worlds(dialogues, asked, deadline_s),
+            self.sitting,
+        )
+
+    def _ask_worlds(
+        self,
+        dialogues: Sequence[Dialogue],
+        calls: Mapping[str, Call],
+        deadline_s: Callable[[Dialogue], float],
+    ) -> dict[str, Result]:
         batches: dict[tuple[int, float], dict[str, Call]] = {}
         for dialogue in dialogues:
             if dialogue.key in calls:

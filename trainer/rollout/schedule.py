@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from gate.contract.sides import Side
 from trainer import seeds
+from trainer.question import Answers
 from trainer.task import Task
 
 
@@ -30,6 +31,9 @@ class Assignment:
     """Where the sampler, the world and the user of this episode get their chance from."""
     side: Side = Side.IN_FORCE
     """Which values it plays under; the same for all rollouts of its group."""
+    answers: Answers = field(default_factory=dict)
+    """What a judge said of it when it was played before: of a replayed step, nothing is asked
+    again."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ processes talk to each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from trainer.rollout.collect import Rollout
 from trainer.rollout.schedule import Assignment
+from trainer.rollout.sitting import Judging
 
 
 def share(assignments: Sequence[Assignment], *, rank: int, size: int) -> tuple[Assignment, ...]:
@@ -33,7 +35,7 @@ def merge(assignments: Sequence[Assignment], parts: Sequence[Rollout]) -> Rollou
 
     Args:
         assignments: The episodes of the step, each played by one process.
-        parts: What each process played.
+        parts: What each process played, this one first.
 
     Raises:
         ValueError: naming an episode that nobody played.
@@ -55,4 +57,5 @@ def merge(assignments: Sequence[Assignment], parts: Sequence[Rollout]) -> Rollou
             name: max(part.timings.get(name, 0.0) for part in parts) for name in sorted(spent)
         },
         unscored={name: unscored[name] for name in order if name in unscored},
+        judging=reduce(Judging.plus, (part.judging for part in parts)),
     )

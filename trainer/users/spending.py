@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from threading import Lock
 from typing import Any
 
 MILLION = 1_000_000
@@ -109,6 +110,7 @@ class Meter:
                 "and price.completion_usd, or limit tokens instead"
             )
         self._total = before or Spent()
+        self._lock = Lock()
 
     @property
     def total(self) -> Spent:
@@ -116,8 +118,9 @@ class Meter:
         return self._total
 
     def add(self, spent: Spent) -> None:
-        """Add what one attempt cost."""
-        self._total = self._total.plus(spent)
+        """Add what one attempt cost; attempts of several threads are all counted."""
+        with self._lock:
+            self._total = self._total.plus(spent)
 
     def exhausted(self) -> str | None:
         """Return the limit that is reached, in a sentence; None while there is room.

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer.episode import StopReason
+from trainer.question import MAX_ALLOWED, MAX_CRITERIA, Passage, Question, Questions
 from trainer.worlds.calls import Fault, Result, fault
 from trainer.worlds.seam import Opening, StepResult, Verdict
 from trainer.worlds.wire import TooLongError
@@ -22,6 +23,12 @@ MAX_TEXT_CHARS = 200_000
 MAX_NAMES = 256
 """Most events, withdrawn facts or metrics in one answer."""
 MAX_NAME_CHARS = 128
+MAX_QUESTIONS = 32
+"""Most questions that may stand for one result."""
+MAX_PASSAGES = 32
+"""Most pieces of material in one question."""
+ASKED = "asked"
+"""The one field of an answer that is questions."""
 
 WORLD_STOPS = frozenset({StopReason.SOLVED, StopReason.FAILED})
 """The endings that a world may declare; all others are the trainer's to give."""
@@ -31,12 +38,13 @@ class InvalidAnswerError(ValueError):
     """An answer that no result can be made of; the message says what is wrong with it."""
 
 
-def read_answer(method: str, content: bytes) -> Result:
+def read_answer(method: str, content: bytes, *, may_ask: bool = False) -> Result:
     """Return the result that one answer carries.
 
     Args:
         method: What was asked for, one of `trainer.worlds.calls.METHODS`.
         content: The frame, as it came from the world's process.
+        may_ask: Whether questions to a judge may stand where the result would.
     """
     try:
         answer = json.loads(content, parse_constant=_refuse_constant)
@@ -47,7 +55,10 @@ def read_answer(method: str, content: bytes) -> Result:
             return fault(StopReason.WORLD_ERROR, f"{method} raised {body}")
         if kind != "ok":
             raise InvalidAnswerError(f"says {str(body)[:200]}")
-        return _READERS[method](_Record(body))
+        record = _Record(body)
+        if ASKED in record.fields:
+            return _read_questions(record, may_ask=may_ask)
+        return _READERS[method](record)
     except RecursionError:
         return _invalid(method, "is nested too deeply")
     except TooLongError as error:
@@ -103,6 +114,20 @@ class _Record:
             )
         return {_name(name, key): _finite(f"{name}.{key}", value) for key, value in values.items()}
 
+    def texts(self, name: str, most: int) -> tuple[str, ...]:
+        return tuple(_Record({name: value}).text(name) for value in self.entries(name, most))
+
+    def entries(self, name: str, most: int) -> list[Any]:
+        values = self._take(name)
+        if not isinstance(values, list) or not 0 < len(values) <= most:
+            raise InvalidAnswerError(
+                f"has {name} = {_shown(values)}; it must be a list of 1 to {most} entries"
+            )
+        return values
+
+    def records(self, name: str, most: int) -> list[_Record]:
+        return [_Record(value) for value in self.entries(name, most)]
+
     def stop(self, name: str) -> StopReason | None:
         value = self._take(name)
         if value is None:
@@ -154,12 +179,45 @@ def _read_verdict(record: _Record) -> Verdict:
     return verdict
 
 
+def _read_questions(record: _Record, *, may_ask: bool) -> Questions:
+    if not may_ask:
+        raise InvalidAnswerError(
+            "asks a judge where none is; a world may ask where it was made with `judge: true`"
+        )
+    asked = tuple(_read_question(one) for one in record.records(ASKED, MAX_QUESTIONS))
+    record.end()
+    return Questions(asked)
+
+
+def _read_question(record: _Record) -> Question:
+    allowed = record.entries("allowed", MAX_ALLOWED)
+    question = Question(
+        asks=record.text("asks"),
+        criteria=record.texts("criteria", MAX_CRITERIA),
+        material=tuple(_read_passage(one) for one in record.records("material", MAX_PASSAGES)),
+        allowed=tuple(_finite("allowed", value) for value in allowed),
+    )
+    record.end()
+    return question
+
+
+def _read_passage(record: _Record) -> Passage:
+    passage = Passage(record.text("name"), record.text("text"))
+    record.end()
+    return passage
+
+
+def _read_answered(record: _Record) -> StepResult | Verdict:
+    return _read_verdict(record) if "success" in record.fields else _read_step(record)
+
+
 _READERS = {
     "start": _read_opening,
     "act": _read_step,
     "hear": _read_step,
     "verdict": _read_verdict,
     "rejudge": _read_verdict,
+    "answered": _read_answered,
 }
 
 

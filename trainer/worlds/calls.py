@@ -8,15 +8,18 @@ and goes on. Nothing here knows about processes (`trainer.worlds.host`) or about
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from trainer.episode import StopReason, Turn
 from trainer.message import Action, Reply
+from trainer.question import Answers, Questions
 from trainer.task import Task
 from trainer.worlds.seam import Opening, StepResult, Verdict
 
 MAX_DETAIL_CHARS = 300
+JUDGE_SETTING = "judge"
+"""The setting that tells a world that its questions will be answered by a judge."""
 
 FAULT_REASONS = frozenset(
     {
@@ -62,6 +65,18 @@ class Rejudge:
 
     turns: tuple[Turn, ...]
     """The whole dialogue; what is private to the user's side does not travel."""
+    answers: Answers = field(default_factory=dict)
+    """What a judge has said of this dialogue, for a verifier that asks one."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """`JudgedEnv.answered`: a judge's answers to the `Questions` that stood for a result.
+
+    Answered with what the call before would have been answered with.
+    """
+
+    answers: Answers
 
 
 METHODS: Mapping[type, str] = {
@@ -70,10 +85,11 @@ METHODS: Mapping[type, str] = {
     Hear: "hear",
     Judge: "verdict",
     Rejudge: "rejudge",
+    Answered: "answered",
 }
 """What each call asks for: a method of `Env`, or the verifier's word on a recorded dialogue."""
 
-Call = Start | Act | Hear | Judge | Rejudge
+Call = Start | Act | Hear | Judge | Rejudge | Answered
 
 
 @dataclass(frozen=True)
@@ -86,7 +102,8 @@ class Fault:
     """What happened, in one printable line of at most `MAX_DETAIL_CHARS` characters."""
 
 
-Result = Opening | StepResult | Verdict | Fault
+Result = Opening | StepResult | Verdict | Questions | Fault
+"""`Questions` come only from an episode that was opened with the setting `judge`."""
 
 
 def fault(stop: StopReason, detail: str) -> Fault:

@@ -8,6 +8,7 @@
     editable: [env.py, verifier.py, user.yaml, personas/]     # files and folders/ open to edits
     settings: {search_failures: 0.2}                          # optional: defaults given to `make`
     knobs: {}                                                 # optional: JSON Schema by knob name
+    judge: {asks: Whether the story is told., metrics: {}}    # optional: what a judge model decides
 
 Nothing here runs the world or knows what its numbers mean; unknown fields are refused.
 """
@@ -36,11 +37,21 @@ NEVER_EDITABLE = frozenset({"oracle.py", "gold", "tasks", "evaluation"})
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*/?")
 _REQUIRED = ("name", "turn_limit", "success_metric", "metrics", "events", "editable")
-_OPTIONAL = ("settings", "knobs")
+_OPTIONAL = ("settings", "knobs", "judge")
 
 
 class DeclarationError(ValueError):
     """A `world.yaml` that cannot be used; the message names file, line, field and remedy."""
+
+
+@dataclass(frozen=True)
+class JudgeDeclaration:
+    """What a world leaves to a judge model where a recipe names one; else its rules decide."""
+
+    asks: str
+    """What is asked, in a sentence."""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """Numbers of `Verdict.metrics` that only a judged dialogue has, each with a sentence."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +73,8 @@ class WorldDeclaration:
     """Defaults that `make` gets under the resolved knobs; JSON values."""
     knobs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The world's own knobs: name -> JSON Schema with the keywords of the built-in knobs."""
+    judge: JudgeDeclaration | None = None
+    """None where the world never asks a judge."""
 
 
 def read_declaration(folder: Path) -> WorldDeclaration:
@@ -122,6 +135,7 @@ class _Reader:
             editable=self._editable(),
             settings=self._map("settings"),
             knobs=self._knobs(),
+            judge=self._judge(metrics),
         )
 
     def _parse(self, text: str) -> dict[Any, Any]:
@@ -208,6 +222,20 @@ class _Reader:
             if not isinstance(schema, dict):
                 raise self._wrong("knobs", f"has {name}: {schema!r}; use a map, a JSON Schema")
         return knobs
+
+    def _judge(self, usual: Mapping[str, str]) -> JudgeDeclaration | None:
+        entry = self._map("judge")
+        if not entry:
+            return None
+        asks, metrics = entry.get("asks"), entry.get("metrics") or {}
+        if not isinstance(asks, str) or not asks.strip() or not isinstance(metrics, dict):
+            raise self._wrong("judge", "needs `asks:`, a sentence, and may have `metrics:`, a map")
+        if unknown := sorted(entry.keys() - {"asks", "metrics"}):
+            raise self._wrong("judge", f"has {unknown[0]}; its fields are asks and metrics")
+        for name, sentence in metrics.items():
+            if name in usual or not isinstance(sentence, str) or not sentence.strip():
+                raise self._wrong("judge", f"has {name}: {sentence!r}; describe one that is new")
+        return JudgeDeclaration(asks, metrics)
 
     def _editable(self) -> tuple[str, ...]:
         paths = self.record["editable"]

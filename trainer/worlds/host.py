@@ -19,7 +19,7 @@ from typing import Any, Self
 from trainer.episode import StopReason
 from trainer.task import Task
 from trainer.worlds import wire
-from trainer.worlds.calls import Call, Fault, Result, fault
+from trainer.worlds.calls import JUDGE_SETTING, Call, Fault, Result, fault
 from trainer.worlds.limits import Limits
 from trainer.worlds.line import EpisodeLine
 from trainer.worlds.process import News, Spare, WorldProcess
@@ -84,7 +84,7 @@ class WorldHost:
             raise ValueError(f"episode {key!r} is open already; close it, or use another key")
         begin = wire.begin_request(task, settings, seed)
         process = self._process(task.world)
-        line = EpisodeLine(process, begin)
+        line = EpisodeLine(process, begin, may_ask=bool(settings.get(JUDGE_SETTING)))
         self._lines[key] = line
         if not line.over:
             process.episodes += 1

@@ -23,9 +23,16 @@ _SIGNALS = {member.value: member.name for member in signal.Signals}
 class EpisodeLine:
     """One episode as the trainer sees it, from `open` to `close`."""
 
-    def __init__(self, process: WorldProcess, begin: bytes) -> None:
-        """Prepare a line whose first request is `begin`; it connects later, or never."""
+    def __init__(self, process: WorldProcess, begin: bytes, *, may_ask: bool = False) -> None:
+        """Prepare a line whose first request is `begin`; it connects later, or never.
+
+        Args:
+            process: The world's process.
+            begin: What to say first.
+            may_ask: Whether the world may answer with questions to a judge.
+        """
         self.process = process
+        self._may_ask = may_ask
         self.result: Result | None = process.fault
         """The answer to the call in progress, or the fault that ended the episode."""
         self.died = False
@@ -46,6 +53,11 @@ class EpisodeLine:
     def connected(self) -> bool:
         """True when the episode's process is there and has not been given up."""
         return self._socket is not None
+
+    @property
+    def unexplained(self) -> bool:
+        """True when its process has died and nobody has told how yet."""
+        return self.died and self in self.process.dying.values()
 
     @property
     def unsent(self) -> bool:
@@ -104,7 +116,7 @@ class EpisodeLine:
         if self._reader.pending:
             self.fail(fault(StopReason.WORLD_INVALID, f"more than one answer to {self._method}"))
             return
-        result = read_answer(self._method, content)
+        result = read_answer(self._method, content, may_ask=self._may_ask)
         if isinstance(result, Fault):
             self.fail(result)
         self.result = result

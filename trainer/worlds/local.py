@@ -17,7 +17,7 @@ from trainer.episode import StopReason
 from trainer.task import Task
 from trainer.worlds import wire
 from trainer.worlds.answers import read_answer
-from trainer.worlds.calls import METHODS, Call, Fault, Result, fault
+from trainer.worlds.calls import JUDGE_SETTING, METHODS, Call, Fault, Result, fault
 from trainer.worlds.loading import WorldLoadError, load_world
 from trainer.worlds.served import ServedEpisode
 
@@ -34,6 +34,8 @@ class LocalHost:
         self._folders = {world: folder.resolve() for world, folder in folders.items()}
         self._worlds: dict[str, ModuleType | Fault] = {}
         self._episodes: dict[str, ServedEpisode | Fault] = {}
+        self._may_ask: set[str] = set()
+        """Episodes that may answer with questions to a judge."""
 
     def check(self, world: str) -> Fault | None:
         """Load a world now; return why it cannot be used, or None when it can."""
@@ -52,6 +54,8 @@ class LocalHost:
         episode = ServedEpisode(world, self._folders[task.world])
         episode.begin(json.loads(begin))
         self._episodes[key] = episode
+        if settings.get(JUDGE_SETTING):
+            self._may_ask.add(key)
 
     def call(self, calls: Mapping[str, Call], *, deadline_s: float) -> dict[str, Result]:
         """Ask episodes one after the other; the deadline is not enforced in here."""
@@ -64,6 +68,7 @@ class LocalHost:
         """Forget those episodes; unknown keys are passed over."""
         for key in keys:
             self._episodes.pop(key, None)
+            self._may_ask.discard(key)
 
     def replace(self, folders: Mapping[str, Path]) -> None:
         """Go over to other folders, as for a new revision.
@@ -105,7 +110,7 @@ class LocalHost:
         if isinstance(episode, Fault):
             return episode
         content = episode.answer(json.loads(wire.call_request(call)))
-        result = read_answer(METHODS[type(call)], content)
+        result = read_answer(METHODS[type(call)], content, may_ask=key in self._may_ask)
         if isinstance(result, Fault):
             self._episodes[key] = result
         return result

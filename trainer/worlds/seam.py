@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from trainer.episode import StopReason
 from trainer.message import Action, Reply
+from trainer.question import Answers, Questions
 from trainer.task import Task
 
 
@@ -81,6 +82,43 @@ class Env(Protocol):
         ...
 
 
+class JudgedEnv(Protocol):
+    """A world that may leave something to a judge model; `world.yaml` says so under `judge`.
+
+    Where the recipe names a judge it is made with the setting `judge: true`, and any of these may
+    then answer with `Questions` in place of its result. The trainer has them answered and calls
+    `answered`, which goes on where the world left off. Without that setting it asks nothing: its
+    own rules decide, as in every probe and for every scripted player.
+
+    Its `verifier.rejudge` takes a fourth argument where there are answers, `answers` by the digest
+    of their question, and returns `Questions` for what it lacks.
+    """
+
+    def start(self) -> Opening:
+        """See `Env.start`."""
+        ...
+
+    def act(self, action: Action) -> StepResult | Questions:
+        """See `Env.act`."""
+        ...
+
+    def hear(self, reply: Reply) -> StepResult | Questions:
+        """See `Env.hear`."""
+        ...
+
+    def verdict(self) -> Verdict | Questions:
+        """See `Env.verdict`."""
+        ...
+
+    def answered(self, answers: Answers) -> StepResult | Verdict | Questions:
+        """Take the answers to all that was asked last; return what the call then asked for.
+
+        Args:
+            answers: By the digest of each question, one allowed value for each criterion.
+        """
+        ...
+
+
 class EnvFactory(Protocol):
     """The function `make` of a world's `env.py`.
 
@@ -95,8 +133,9 @@ class EnvFactory(Protocol):
 
         Args:
             task: The task to play.
-            settings: Environment knobs resolved for this world (`max_steps`, ...) and the recipe's
-                `prompt_style` (`compact` or `full`).
+            settings: Environment knobs resolved for this world (`max_steps`, ...), the recipe's
+                `prompt_style` (`compact` or `full`) and, where a judge model is there for a world
+                that declares one, `judge: true`.
             seed: Where the world's own chance comes from, such as shuffled options.
         """
         ...

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from trainer import task as tasks
+from trainer.question import Passage, Question
 from trainer.worlds import wire
 from trainer.worlds.loading import declared_settings, last_line
 
@@ -69,13 +70,19 @@ class ServedEpisode:
             return self._env.act(wire.action_from(request["action"]))
         if request["do"] == "hear":
             return self._env.hear(wire.reply_from(request["reply"]))
+        if request["do"] == "answered":
+            return self._env.answered(wire.answers_from(request["answers"]))
         return self._env.verdict()
 
     def _rejudge(self, request: Mapping[str, Any]) -> Any:
         """Ask the verifier, which needs no `Env`, about a dialogue that was played elsewhere."""
         verifier = importlib.import_module(f"{self._world.__package__}.verifier")
         task = tasks.from_json(self._begun["task"])
-        return verifier.rejudge(task, wire.turns_from(request["turns"]), self._begun["settings"])
+        asked = task, wire.turns_from(request["turns"]), self._begun["settings"]
+        # A verifier that asks no judge has no argument for what one said.
+        if "answers" in request:
+            return verifier.rejudge(*asked, wire.answers_from(request["answers"]))
+        return verifier.rejudge(*asked)
 
     def _line(self, error: BaseException) -> str:
         return last_line(error, self._folder)[:_MAX_LINE_CHARS]
@@ -98,4 +105,6 @@ def _answer(kind: str, body: Any) -> bytes:
 def _plain_or_refuse(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Question | Passage):
+        return _plain(value)
     raise TypeError(f"a value of type {type(value).__name__} cannot travel")

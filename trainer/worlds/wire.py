@@ -16,8 +16,9 @@ from typing import Any
 
 from trainer.episode import Speaker, Turn, Voice
 from trainer.message import Action, Choice, Reply
+from trainer.question import Answer
 from trainer.task import Task
-from trainer.worlds.calls import METHODS, Act, Call, Hear, Rejudge
+from trainer.worlds.calls import METHODS, Act, Answered, Call, Hear, Rejudge
 
 MAX_ANSWER_BYTES = 1 << 20
 """Longest frame that a world may send."""
@@ -121,6 +122,8 @@ def call_request(call: Call) -> bytes:
             }
             for turn in call.turns
         ]
+    if isinstance(call, Answered) or (isinstance(call, Rejudge) and call.answers):
+        content["answers"] = {key: list(answer) for key, answer in call.answers.items()}
     return json.dumps(content, allow_nan=False).encode()
 
 
@@ -147,6 +150,11 @@ def turns_from(records: Sequence[Mapping[str, Any]]) -> tuple[Turn, ...]:
         )
         for record in records
     )
+
+
+def answers_from(record: Mapping[str, Sequence[float]]) -> dict[str, Answer]:
+    """Build the answers of an `answered` or `rejudge` request."""
+    return {key: tuple(answer) for key, answer in record.items()}
 
 
 def _read_exactly(line: socket.socket, length: int) -> bytes | None:

@@ -24,7 +24,18 @@ from trainer.rollout.scene import Scene
 from trainer.rollout.schedule import Assignment
 from trainer.task import Task
 from trainer.users.seam import UserEngine, UserFailure, UserReply, UserRequest, UserState
-from trainer.worlds.calls import Act, Call, Fault, Hear, Host, Judge, Rejudge, Result, Start
+from trainer.worlds.calls import (
+    Act,
+    Answered,
+    Call,
+    Fault,
+    Hear,
+    Host,
+    Judge,
+    Rejudge,
+    Result,
+    Start,
+)
 from trainer.worlds.seam import Opening, StepResult, Verdict
 
 END, SYSTEM, USER, AGENT, TOOL = range(256, 261)
@@ -167,6 +178,8 @@ class ScriptedHost:
             case Rejudge():
                 self.rejudged[key] = call.turns
                 return self.pinned_verdict
+            case Answered():
+                raise AssertionError("these worlds ask no judge")
 
     def _move(self, key: str, action: Action) -> StepResult:
         number = len(self.moves[key]) - 1

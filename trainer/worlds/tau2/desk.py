@@ -64,6 +64,11 @@ class Desk:
         self._system = system
         self._started = False
 
+    @property
+    def session(self) -> Session:
+        """What the dialogue has come to."""
+        return self._session
+
     def start(self) -> Opening:
         """Begin the dialogue; a second call is a bug of the caller."""
         if self._started:

@@ -92,6 +92,18 @@ class Session:
         """Note that the user has ended the dialogue."""
         self.ended = True
 
-    def score(self) -> Scorecard:
-        """Judge the state as it is."""
-        return score(self.domain, self.case, self._bases, self.office, self.said, ended=self.ended)
+    def score(self, *, nl_met: bool | None = None) -> Scorecard:
+        """Judge the state as it is.
+
+        Args:
+            nl_met: A judge's word on the statements in natural language; None without a judge.
+        """
+        return score(
+            self.domain,
+            self.case,
+            self._bases,
+            self.office,
+            self.said,
+            ended=self.ended,
+            nl_met=nl_met,
+        )

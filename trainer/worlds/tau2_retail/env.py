@@ -11,6 +11,7 @@ from typing import Any
 from trainer.task import Task
 from trainer.worlds.tau2 import shelf
 from trainer.worlds.tau2.desk import Desk
+from trainer.worlds.tau2.judged import JudgedDesk
 
 from . import verifier  # noqa: TID252 - the folder is loaded by path
 from .tools import DOMAIN  # noqa: TID252
@@ -22,9 +23,10 @@ def prepare(task: Task) -> None:
     shelf.policy(task)
 
 
-def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Desk:
+def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Desk | JudgedDesk:
     """Return a fresh world for one episode; it has no chance of its own, so no use for a seed."""
     policy = "\n\n".join(shelf.policy(task))
-    return Desk(
+    desk = Desk(
         DOMAIN, task, verifier.bases_of(task), settings, policy=policy, metric=verifier.METRIC
     )
+    return JudgedDesk(desk, metric=verifier.METRIC) if settings.get("judge") else desk

@@ -1,7 +1,8 @@
 """The tau2_retail verifier: what a dialogue at the desk came to, from its turns alone.
 
-Most of the benchmark's tasks here hold statements that only a judge model could decide. None is
-asked, and none counts as met: `COMMUNICATE` stands in, and the number is called `pass_no_nl`.
+Most of the benchmark's tasks here hold statements that only a judge model could decide. Where the
+recipe names none, none counts as met: `COMMUNICATE` stands in, and the number is `pass_no_nl`. With
+a judge they must hold, and the number is `pass` (`trainer.worlds.tau2.judged`).
 
 The components of the reward are `trainer.worlds.tau2.scoring`. Knows nothing about prompts,
 shaping or user engines.
@@ -13,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer.episode import Turn
+from trainer.question import Answers, Questions
 from trainer.task import Task
 from trainer.worlds.seam import Verdict
-from trainer.worlds.tau2 import shelf, verdicts
+from trainer.worlds.tau2 import judged, shelf, verdicts
 from trainer.worlds.tau2.office import Bases
 
 from .tools import DOMAIN, shape  # noqa: TID252 - the folder is loaded by path
@@ -30,13 +32,23 @@ def bases_of(task: Task) -> Bases:
 
 
 def rejudge(
-    task: Task, turns: Sequence[Turn], settings: Mapping[str, Any] | None = None
-) -> Verdict:
-    """Judge a recorded dialogue; no setting of the world matters for its worth.
+    task: Task,
+    turns: Sequence[Turn],
+    settings: Mapping[str, Any] | None = None,
+    answers: Answers | None = None,
+) -> Verdict | Questions:
+    """Judge a recorded dialogue; of the world's settings only `judge` matters for its worth.
 
     Args:
         task: The task that was played.
         turns: The recorded conversation.
         settings: The world's settings at the time.
+        answers: What a judge said, by question.
+
+    Returns:
+        The verdict, or what a judge must be asked for it.
     """
-    return verdicts.rejudge(DOMAIN, task, turns, bases_of(task), metric=METRIC)
+    bases = bases_of(task)
+    if (settings or {}).get("judge"):
+        return judged.rejudge(DOMAIN, task, turns, bases, metric=METRIC, answers=answers or {})
+    return verdicts.rejudge(DOMAIN, task, turns, bases, metric=METRIC)

@@ -11,6 +11,7 @@ from typing import Any
 
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
+from trainer.question import Answers, Questions
 from trainer.task import Task
 from trainer.worlds.seam import Opening, StepResult, Verdict
 
@@ -26,6 +27,9 @@ class TurtleEnv:
         self._style = wording.style(settings)
         self._max_steps = int(settings.get("max_steps", 16))
         self._threshold = float(settings.get("success_threshold", verifier.SUCCESS_THRESHOLD))
+        self._judged = bool(settings.get("judge"))
+        self._told = ""
+        """The answer that a judge is being asked about."""
         self._state = TurtleState()
         self._started = False
 
@@ -36,15 +40,15 @@ class TurtleEnv:
         self._started = True
         return Opening(wording.system(self._style, self._max_steps), self._task.opening)
 
-    def act(self, action: Action) -> StepResult:
-        """Pass a question on to the user, or score a story."""
+    def act(self, action: Action) -> StepResult | Questions:
+        """Pass a question on to the user, or score a story; a judge is asked first if one is."""
         if not self._started:
             raise RuntimeError("start() comes first")
         match action.choice:
             case Choice.ACTION:
                 return StepResult(say=action.content)
             case Choice.ANSWER:
-                return self._answer(action.content)
+                return self._score(action.content)
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
             case Choice.SEARCH:
@@ -71,11 +75,28 @@ class TurtleEnv:
         """Judge what has happened so far."""
         return verifier.verdict(self._task, self._state, self._threshold)
 
-    def _answer(self, content: str) -> StepResult:
-        told = verifier.halves(self._task, content)
+    def answered(self, answers: Answers) -> StepResult:
+        """Score the story that a judge was asked about.
+
+        Raises:
+            ValueError: if the judge's word on it is missing.
+        """
+        told = verifier.judged_halves(self._task, self._told, answers)
+        if told is None:
+            raise ValueError("a judge's word on the answer is missing")
+        return self._answer(told)
+
+    def _score(self, content: str) -> StepResult | Questions:
+        asked = verifier.question(self._task, content) if self._judged else None
+        if asked is None:
+            return self._answer(verifier.halves(self._task, content))
+        self._told = content
+        return Questions((asked,))
+
+    def _answer(self, told: list[int]) -> StepResult:
         scored = verifier.score(verifier.weights(self._task), told)
         reward = verifier.pay(scored, self._state.best)
-        self._state = self._state.answer(self._task, content)
+        self._state = self._state.answer(self._task, told)
         solved = verifier.is_solved(self._state.best, self._threshold)
         return StepResult(
             observation=wording.feedback(self._style, told, solved),

@@ -1,9 +1,9 @@
 """The turtle verifier: how much of the story behind the story an answer tells.
 
-Each criterion is worth its weight in hundredths and is told wholly, half or not, by groups of
-keywords; no model is asked. An answer pays what it is better than the best before. Sums are of
-whole numbers, so a perfect answer reaches exactly 1. `rejudge` recomputes everything from a
-recorded dialogue. Deterministic; knows nothing about prompts, shaping or user engines.
+Each criterion is worth its weight in hundredths and is told wholly, half or not: by groups of
+keywords, or by the word of a judge where one is there. An answer pays what it is better than the
+best before. Sums are of whole numbers, so a perfect answer reaches exactly 1. `rejudge` recomputes
+everything from a recorded dialogue. Deterministic; knows nothing about prompts or user engines.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from trainer.episode import Speaker, Turn
 from trainer.message import Choice, read_action
+from trainer.question import Answers, Passage, Question, Questions, unanswered
 from trainer.task import Task
 from trainer.worlds.seam import Verdict
 
@@ -25,6 +26,14 @@ MAX_WORDS = 300
 """Words of an answer that are read, so that a dictionary is no story."""
 MIN_PREFIX = 4
 """A keyword of at least so many letters also fits longer words: `drown` fits `drowned`."""
+
+WHOLE_HALF_NOT = (0.0, 0.5, 1.0)
+"""What a judge may give a criterion."""
+ASKS = (
+    "An agent was told the surface of a strange story and now tells the whole story behind it. How "
+    "much of each point does its story tell, by meaning and not by words: 1 for all of it, 0.5 for "
+    "a part of it, 0 for nothing of it or its contrary?"
+)
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -39,9 +48,9 @@ class TurtleState:
     heard: frozenset[str] = frozenset()
     """Ids of the clues that replies told."""
 
-    def answer(self, task: Task, content: str) -> TurtleState:
-        """Return the state after an answer."""
-        scored = score(weights(task), halves(task, content))
+    def answer(self, task: Task, halves: Sequence[int]) -> TurtleState:
+        """Return the state after an answer that tells so many halves of each criterion."""
+        scored = score(weights(task), halves)
         return replace(self, best=max(self.best, scored), num_answers=self.num_answers + 1)
 
     def hear(self, task: Task, revealed: Sequence[str]) -> TurtleState:
@@ -66,6 +75,38 @@ def halves(task: Task, content: str) -> list[int]:
         share = told / len(groups) + SLACK
         found.append(2 if share >= full else int(told > 0 and share >= half))
     return found
+
+
+def question(task: Task, content: str) -> Question | None:
+    """Return what a judge is asked about an answer; None where it has no words to be judged."""
+    words = content.split()[:MAX_WORDS]
+    if not words:
+        return None
+    criteria = task.payload["criteria"]
+    return Question(
+        asks=ASKS,
+        criteria=tuple(criterion["statement"] for criterion in criteria),
+        material=(
+            Passage("the surface, as the agent knows it", task.opening),
+            Passage("the story that the agent tells", " ".join(words)),
+        ),
+        allowed=WHOLE_HALF_NOT,
+    )
+
+
+def judged_halves(task: Task, content: str, answers: Answers) -> list[int] | None:
+    """Return what `halves` does, by a judge's word; None where it has not been given.
+
+    Args:
+        task: The riddle.
+        content: The answer's words.
+        answers: What a judge said, by question.
+    """
+    asked = question(task, content)
+    if asked is None:
+        return [0] * len(task.payload["criteria"])
+    told = answers.get(asked.digest)
+    return None if told is None else [round(2 * value) for value in told]
 
 
 def score(weights: Sequence[int], halves: Sequence[int]) -> float:
@@ -108,19 +149,43 @@ def verdict(task: Task, state: TurtleState, threshold: float = SUCCESS_THRESHOLD
 
 
 def rejudge(
-    task: Task, turns: Sequence[Turn], settings: Mapping[str, Any] | None = None
-) -> Verdict:
-    """Judge a recorded dialogue from the agent's words and the ids that replies disclosed."""
-    threshold = float((settings or {}).get("success_threshold", SUCCESS_THRESHOLD))
+    task: Task,
+    turns: Sequence[Turn],
+    settings: Mapping[str, Any] | None = None,
+    answers: Answers | None = None,
+) -> Verdict | Questions:
+    """Judge a recorded dialogue from the agent's words and the ids that replies disclosed.
+
+    Args:
+        task: The riddle that was played.
+        turns: The recorded conversation.
+        settings: The world's settings at the time; with `judge`, a judge's word counts.
+        answers: What a judge said, by question.
+
+    Returns:
+        The verdict, or what a judge must be asked for it.
+    """
+    made_with = settings or {}
+    threshold = float(made_with.get("success_threshold", SUCCESS_THRESHOLD))
+    if made_with.get("judge"):
+        asked = [question(task, content) for content in _stories(turns)]
+        missing = unanswered((one for one in asked if one is not None), answers or {})
+        if missing is not None:
+            return missing
     state = TurtleState()
     for turn in turns:
         if turn.speaker is Speaker.USER:
             state = state.hear(task, turn.revealed)
-        elif turn.speaker is Speaker.AGENT:
-            action = read_action(turn.text)
-            if action.choice is Choice.ANSWER:
-                state = state.answer(task, action.content)
+    for content in _stories(turns):
+        by_judge = judged_halves(task, content, answers or {}) if made_with.get("judge") else None
+        state = state.answer(task, halves(task, content) if by_judge is None else by_judge)
     return verdict(task, state, threshold)
+
+
+def _stories(turns: Sequence[Turn]) -> list[str]:
+    """Return the content of every answer."""
+    said = [read_action(turn.text) for turn in turns if turn.speaker is Speaker.AGENT]
+    return [action.content for action in said if action.choice is Choice.ANSWER]
 
 
 def _holds(words: Sequence[str], phrase: str) -> bool:

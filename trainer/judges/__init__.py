@@ -1,0 +1,1 @@
+"""Judges: models that decide what a rule cannot, behind one protocol."""
