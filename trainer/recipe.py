@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from trainer.policy.lora_options import LoraOptions
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.ppo.deepspeed_options import DeepSpeedOptions
 from trainer.ppo.learner import LearnConfig
@@ -65,6 +66,8 @@ class PolicyConfig:
     size: ModelSize = ModelSize()
     warm_start: WarmStart | None = WarmStart()
     """For a small model; null starts from random weights."""
+    lora: LoraOptions | None = None
+    """Adapters that learn in place of the whole model; null trains all of it."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,10 @@ def command(
     dtype: Annotated[
         Dtype, typer.Option(help="What the weights are stored in; training keeps float32.")
     ] = Dtype.FLOAT32,
+    adapter_only: Annotated[
+        bool,
+        typer.Option("--adapter", help="Write the adapters of a LoRA run alone, as peft reads."),
+    ] = False,
     runs: Annotated[Path, typer.Option(help="Folder that holds the runs.")] = RUNS,
 ) -> None:
     """Write a run's policy as a Hugging Face directory, whole, however many ranks trained it."""
@@ -35,5 +39,7 @@ def command(
     from trainer import assembly, export
 
     assembly.quiet()
-    used = export.export(paths, directory, step=checkpoint, dtype=dtype.value)
+    used = export.export(
+        paths, directory, step=checkpoint, dtype=dtype.value, adapter_only=adapter_only
+    )
     print(f"{directory}: the policy of {paths.root.name}/{used.name}")

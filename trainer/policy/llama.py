@@ -21,6 +21,7 @@ from transformers import LlamaForCausalLM, PreTrainedModel, Qwen2ForCausalLM, Qw
 
 from trainer.policy.cache import CacheShape, KeyValueCache
 from trainer.policy.decoder import Reading
+from trainer.policy.lora import LowRank, low_rank
 
 FAMILY = (LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM)
 
@@ -38,6 +39,8 @@ class Projection(NamedTuple):
 
     weight: Tensor
     bias: Tensor | None
+    added: LowRank | None = None
+    """What an adapter adds; kept apart, so that it is rounded as the learner rounds it."""
 
 
 @dataclass(frozen=True)
@@ -154,12 +157,30 @@ class LlamaDecoder:
         bias = parts[0].bias is not None
         if len(parts) == 1 or self._model.config.hidden_size > JOIN_UP_TO:
             return tuple(
-                Projection(self._cast(part.weight), self._cast(part.bias) if bias else None)
+                Projection(
+                    self._cast(part.weight),
+                    self._cast(part.bias) if bias else None,
+                    self._added(part),
+                )
                 for part in parts
             )
         weight = self._cast(torch.cat([part.weight for part in parts]))
         biases = self._cast(torch.cat([part.bias for part in parts])) if bias else None
-        return (Projection(weight, biases),)
+        return (Projection(weight, biases, self._added(*parts)),)
+
+    def _added(self, *parts: nn.Module) -> LowRank | None:
+        """Return what the adapters of maps that are joined add to all of them."""
+        found = [(part, low_rank(part)) for part in parts]
+        there = [one for _, one in found if one is not None]
+        if not there:
+            return None
+        dtype = torch.promote_types(self._dtype, there[0].down_RI.dtype)
+        ups = [
+            one.up_OR if one else there[0].up_OR.new_zeros(cast("Any", part).out_features, 0)
+            for part, one in found
+        ]
+        down_RI = torch.cat([one.down_RI for one in there]).detach().to(dtype)
+        return LowRank(down_RI, torch.block_diag(*ups).detach().to(dtype))
 
     def _cast(self, weight: Tensor) -> Tensor:
         return weight.detach().to(self._dtype)
@@ -178,8 +199,16 @@ class LlamaDecoder:
 
 def _project(x: Tensor, maps: tuple[Projection, ...]) -> Tensor:
     if len(maps) == 1:
-        return F.linear(x, *maps[0])
-    return torch.cat([F.linear(x, *part) for part in maps], -1)
+        return _mapped(x, maps[0])
+    return torch.cat([_mapped(x, part) for part in maps], -1)
+
+
+def _mapped(x: Tensor, part: Projection) -> Tensor:
+    mapped = F.linear(x, part.weight, part.bias)
+    if part.added is None:
+        return mapped
+    down_RI, up_OR = part.added
+    return (mapped + F.linear(F.linear(x.to(down_RI.dtype), down_RI), up_OR)).to(mapped.dtype)
 
 
 def _attend(query: Tensor, keys: Tensor, values: Tensor, reading: Reading) -> Tensor:

@@ -10,7 +10,6 @@ Dimensions: W dialogues still writing, V vocabulary, S tokens of a turn.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from trainer.policy.decoder import READ_COLUMNS, Reading, causal_mask, group_row
 from trainer.policy.draw import draw, uniforms
 from trainer.policy.forward import choose_decoder
 from trainer.policy.in_force import WeightsInForce
+from trainer.policy.lora import twin
 from trainer.policy.memory import DialogueMemory
 from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest
 from trainer.policy.turns import WritingTurn, check_requests, longest, open_turns, worth_leaving
@@ -65,7 +65,8 @@ class LocalSampler:
         own_weights: bool = False,
     ) -> None:
         self._source = model
-        self._model = copy.deepcopy(model).requires_grad_(False) if own_weights else model
+        # A copy of what learns: what is frozen under adapters is shared.
+        self._model = twin(model).requires_grad_(False) if own_weights else model
         self._decoder = choose_decoder(self._model, max_tokens=max_tokens, dtype=dtype)
         self._stop_ids = frozenset(stop_ids)
         self._max_dialogues = max_dialogues
@@ -157,7 +158,8 @@ class LocalSampler:
             return
         for parts in (nn.Module.parameters, nn.Module.buffers):
             for mine, theirs in zip(parts(self._model), parts(self._source), strict=True):
-                mine.copy_(theirs)
+                if mine is not theirs:
+                    mine.copy_(theirs)
 
     def _sample_wave(
         self, requests: Sequence[SampleRequest], temperature: float, greedy: bool

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from transformers import PreTrainedModel
 
+from trainer.policy.lora import plain_weights
 from trainer.policy.sampler import SamplerFault
 
 
@@ -141,9 +142,9 @@ def coarse_digest(model: PreTrainedModel) -> str:
     Where it changes, the weights of a server must change too, whatever type it serves.
     """
     digest = hashlib.blake2b(digest_size=16)
-    for name, parameter in model.named_parameters():
+    for name, parameter in plain_weights(model):
         digest.update(name.encode())
-        whole = parameter.detach().reshape(-1)
+        whole = parameter.reshape(-1)
         flat = whole[:: 1 + whole.numel() // _DIGEST_ELEMENTS].to("cpu", torch.bfloat16)
         digest.update(flat.view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

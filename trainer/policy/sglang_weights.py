@@ -17,6 +17,7 @@ from typing import Protocol
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from trainer.policy.lora import plain, plain_weights
 from trainer.policy.sglang_client import ServerClient, ServerGone, ServerRefused
 from trainer.policy.sglang_group import WeightGroup, free_port, own_address
 
@@ -63,7 +64,7 @@ class DiskWay:
         directory = self._folder / stamp
         if self._written != directory:
             old, self._written = self._written, None
-            model.save_pretrained(directory)
+            plain(model).save_pretrained(directory)
             if old is not None:
                 shutil.rmtree(old, ignore_errors=True)
             self._written = directory
@@ -211,11 +212,13 @@ class DistributedWay:
 
 
 def buckets(model: PreTrainedModel, *, most: int = BUCKET_BYTES) -> Iterator[Bucket]:
-    """Yield a model's parameters by name, so many bytes at a time and at least one."""
+    """Yield a model's parameters by name, so many bytes at a time and at least one.
+
+    Adapters are merged into what they stand on: a server serves a plain model.
+    """
     bucket: Bucket = []
     size = 0
-    for name, parameter in model.named_parameters():
-        tensor = parameter.detach()
+    for name, tensor in plain_weights(model):
         num_bytes = tensor.numel() * tensor.element_size()
         if bucket and size + num_bytes > most:
             yield bucket

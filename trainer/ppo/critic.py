@@ -1,20 +1,21 @@
 """The critic: what the future of a dialogue is worth, token by token.
 
 It has a backbone of its own, a copy of the actor's at the start, so that value errors never pull at
-the policy. Its head is one linear layer in at least float32 whose weights start at zero: before the
-first update every value is exactly 0. A value is never divided by a temperature.
+the policy; on a frozen model it has adapters of its own, and shares what is under them. Its head is
+one linear layer in at least float32 whose weights start at zero: before the first update every
+value is exactly 0. A value is never divided by a temperature.
 
 Dimensions: B trajectories, T tokens, H hidden.
 """
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
 
+from trainer.policy.lora import twin
 from trainer.ppo.forward import body_outputs, head_of
 
 if TYPE_CHECKING:
@@ -63,8 +64,11 @@ class Critic(nn.Module):
 
 
 def critic_like(actor: PreTrainedModel) -> Critic:
-    """Return a critic whose backbone is a copy of the actor's body as it is now."""
-    return Critic(copy.deepcopy(actor.base_model), head_of(actor).weight.shape[1])
+    """Return a critic whose backbone is a copy of the actor's body as it is now.
+
+    What is frozen there is shared, not copied.
+    """
+    return Critic(twin(cast("nn.Module", actor.base_model)), head_of(actor).weight.shape[1])
 
 
 def values_before(outputs_BT: Tensor) -> Tensor:

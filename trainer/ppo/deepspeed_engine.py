@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from trainer.ppo.deepspeed_options import DeepSpeedOptions
 from trainer.ppo.deepspeed_ranks import package
 from trainer.ppo.optimization import make_optimizer, rate_in_force, set_rate
+from trainer.ppo.weights import named_parameters
 
 Result = TypeVar("Result")
 
@@ -84,7 +85,7 @@ class Engine:
         ):
             if hasattr(optimizer, name):
                 return list(getattr(optimizer, name))
-        return list(self.network.parameters())
+        return list(named_parameters(self.network).values())
 
     def memory(self) -> list[dict[str, Tensor]]:
         """Return this rank's part of the optimizer's memory, one entry for each of `masters`."""

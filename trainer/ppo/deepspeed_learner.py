@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from trainer.policy.lora import plain
 from trainer.ppo.config_check import check_config
 from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.critic import critic_like
@@ -180,7 +181,7 @@ class DeepSpeedLearner:
     def export(self, directory: Path) -> None:
         """Write the actor, consolidated, as a Hugging Face model directory; rank 0 writes."""
         if self._ranks.leads:
-            self._actor.save_pretrained(directory)
+            plain(self._actor).save_pretrained(directory)
 
     def _read(self, directory: Path) -> LearnerState:
         """Read a state and check all of it before anything is touched."""

@@ -18,12 +18,12 @@ _SEPARATOR = "@"
 
 
 def make_optimizer(module: nn.Module, *, weight_decay: float) -> Optimizer:
-    """Return AdamW over a module's parameters; its rate is 0 until `set_rate`.
+    """Return AdamW over the parameters that learn; its rate is 0 until `set_rate`.
 
     Matrices decay, vectors (norms and biases) do not.
 
     Args:
-        module: What it trains, in float32 or better.
+        module: What it trains, in float32 or better; what is frozen may be held in less.
         weight_decay: Decoupled decay per unit of learning rate, >= 0.
 
     Raises:
@@ -32,7 +32,7 @@ def make_optimizer(module: nn.Module, *, weight_decay: float) -> Optimizer:
     Source:
         Loshchilov and Hutter 2019.
     """
-    parameters = list(module.parameters())
+    parameters = list(named_parameters(module).values())
     for parameter in parameters:
         if parameter.dtype not in (torch.float32, torch.float64):
             raise ValueError(

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from trainer.policy.lora import plain
 from trainer.ppo.config_check import check_config
 from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.critic import critic_like
@@ -55,7 +56,8 @@ class TorchLearner:
 
         Args:
             actor_model: A causal language model in float32; it is trained in place, so a sampler
-                that holds the same object sees every update.
+                that holds the same object sees every update. Of one that is frozen under
+                adapters, these alone are trained, held and saved, the critic's own beside them.
             config: What is fixed for the run.
             seed: Source of the minibatch shuffles.
             device: Where the models are moved.
@@ -158,12 +160,12 @@ class TorchLearner:
         self._version, self._seed = state.policy_version, state.seed
 
     def fingerprint(self) -> str:
-        """Return a sha256 over the actor's parameters, equal only for equal weights."""
+        """Return a sha256 over what learns of the actor, equal only for equal weights."""
         return fingerprint(self._actor)
 
     def export(self, directory: Path) -> None:
         """Write the actor as a Hugging Face model directory (safetensors)."""
-        self._actor.save_pretrained(directory)
+        plain(self._actor).save_pretrained(directory)
 
     def _modules(self) -> list[tuple[str, tuple[nn.Module, Optimizer]]]:
         """List what is trained: name, then network and optimizer."""

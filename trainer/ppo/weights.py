@@ -1,6 +1,7 @@
 """The weights of a module as plain named tensors: to keep, to put back, to tell apart.
 
-Tied weights count once. Nothing here knows what the module computes.
+Tied weights count once; frozen ones, such as those under an adapter, are not this module's: they
+never change and lie elsewhere. Nothing here knows what the module computes.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from torch import Tensor, nn
 
 
 def named_tensors(module: nn.Module) -> dict[str, Tensor]:
-    """Return every parameter and persistent buffer once, under its first name."""
+    """Return every parameter that learns and every persistent buffer, under its first name."""
     seen: set[int] = set()
     tensors: dict[str, Tensor] = {}
     for name, tensor in module.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
+        frozen = isinstance(tensor, nn.Parameter) and not tensor.requires_grad
+        if id(tensor) not in seen and not frozen:
             seen.add(id(tensor))
             tensors[name] = tensor
     return tensors
 
 
 def named_parameters(module: nn.Module) -> dict[str, nn.Parameter]:
-    """Return every parameter once, under its first name."""
-    return dict(module.named_parameters())
+    """Return every parameter that learns once, under its first name."""
+    return {name: one for name, one in module.named_parameters() if one.requires_grad}
 
 
 @torch.no_grad()
@@ -84,7 +86,7 @@ def clones(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def fingerprint(module: nn.Module) -> str:
-    """Return a sha256 over names, dtypes, shapes and bytes of a module's parameters."""
+    """Return a sha256 over names, dtypes, shapes and bytes of the parameters that learn."""
     digest = hashlib.sha256()
     for name, parameter in sorted(named_parameters(module).items()):
         flat = parameter.detach().cpu().contiguous().reshape(-1)
