@@ -8,7 +8,7 @@ and of help where both sides play at once.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -141,22 +141,53 @@ def _early(
     """
     if sign > 0 and declared.design is not Design.CONCURRENT_ARMS:
         return None
+    for after, process in _processes(experiment, declared, points, elapsed, sign=sign):
+        if process.harm and (sign < 0 or after >= SHORTEST_WINDOW):
+            return _crossed(experiment, declared, points, after, process.evidence, sign)
+    return None
+
+
+def evidence(
+    experiment: Experiment, points: Sequence[Point], *, last_step: int, sign: int
+) -> float | None:
+    """Return the evidence that was gathered by some step; None where nothing can be gathered.
+
+    Args:
+        experiment: A test that is judged.
+        points: What the steps showed, oldest first; those of the baseline among them.
+        last_step: The last training step that counts.
+        sign: -1 for harm, 1 for help.
+    """
+    declared = declaration(experiment)
+    elapsed = max(last_step - experiment.opened + 1, 0)
+    found = None
+    for _, process in _processes(experiment, declared, points, elapsed, sign=sign):
+        found = process.evidence
+    return found
+
+
+def _processes(
+    experiment: Experiment,
+    declared: Declaration,
+    points: Sequence[Point],
+    elapsed: int,
+    *,
+    sign: int,
+) -> Iterator[tuple[int, HarmProcess]]:
+    """Yield steps since the opening, with the evidence so far; nothing while noise is unknown."""
     elapsed = min(elapsed, declared.horizon)
     measured = _series(declared, experiment, points, elapsed)
     sd, usual = experiment.noise_sd, 0.0
     if measured.noise is not None:
         sd, usual = measured.noise.long_run_sd, measured.noise.mean
     if not sd:
-        return None
+        return
     process = HarmProcess(sd, experiment.margin)
     for step, value in measured.since:
         if declared.layout is not None and not _is_new(declared.layout, step - declared.opened):
             continue
         process = process.after(-sign * (value - usual))
-        after = step - declared.opened + 1
-        if process.harm and (sign < 0 or after >= SHORTEST_WINDOW):
-            return _crossed(experiment, declared, points, after, process.evidence, sign)
-    return None
+        yield step - declared.opened + 1, process
 
 
 def _crossed(
