@@ -8,6 +8,7 @@ are found, or given weights, is not known here.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +31,8 @@ class _Flight:
     ring: Ring
     rid: str = ""
     aborted: bool = False
+    losses_before: int = 0
+    """How often its server had been lost when it was sent there."""
     servers_lost: int = 0
 
 
@@ -46,6 +49,7 @@ class TurnsUnderWay:
     """Told that servers write turns."""
     _wire: Wire = field(default_factory=Wire, repr=False)
     _flights: dict[str, _Flight] = field(default_factory=dict, repr=False)
+    _losses: Counter[str] = field(default_factory=Counter, repr=False)
     _told: list[tuple[str, Completion]] = field(default_factory=list, repr=False)
 
     def begin(self, turns: Sequence[WritingTurn], wanted: Wanted, ring: Ring) -> None:
@@ -73,15 +77,16 @@ class TurnsUnderWay:
         for sent, outcome, is_well in self._wire.landed():
             if isinstance(outcome, BaseException) and not isinstance(outcome, ServerGone):
                 raise outcome
-            if isinstance(outcome, ServerGone):
-                self.lose(sent.url, str(outcome))
-            elif not is_well:
-                self.lose(sent.url, f"{sent.url} failed a turn and is not healthy any more")
             dialogue = sent.turn.request.dialogue
             flight = self._flights.get(dialogue)
             if flight is None or flight.rid != sent.rid:
                 continue  # its dialogue was released
             del self._flights[dialogue]
+            if isinstance(outcome, ServerGone):
+                self._note_loss(flight, sent.url, str(outcome))
+            elif not is_well:
+                why = f"{sent.url} failed a turn and is not healthy any more"
+                self._note_loss(flight, sent.url, why)
             if isinstance(outcome, Written):
                 self._told.append((dialogue, outcome.completion))
             elif self._may_try_again(flight, str(outcome)):
@@ -124,6 +129,12 @@ class TurnsUnderWay:
         self._wire.close()
         self._flights.clear()
 
+    def _note_loss(self, flight: _Flight, url: str, why: str) -> None:
+        # Of a server that is back by now, a late word about its end before is no news.
+        if flight.losses_before == self._losses[url]:
+            self._losses[url] += 1
+            self.lose(url, why)
+
     def _may_try_again(self, flight: _Flight, why: str) -> bool:
         """Fail a turn that nobody waits for, or that takes down every server it meets."""
         flight.servers_lost += 1
@@ -143,7 +154,7 @@ class TurnsUnderWay:
             return
         for flight, one in zip(flights, sent, strict=True):
             self._flights[flight.turn.request.dialogue] = flight
-            flight.rid = one.rid
+            flight.rid, flight.losses_before = one.rid, self._losses[one.url]
             self._wire.send(one, flight.wanted, flight.ring)
 
     def _fail(self, flight: _Flight, why: str) -> None:

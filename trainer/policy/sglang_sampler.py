@@ -24,9 +24,10 @@ from trainer.policy.sglang_agreement import Agreement
 from trainer.policy.sglang_client import ServerGone
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_fleet import Fleet, Replica, SamplerLost
+from trainer.policy.sglang_flight import TurnsUnderWay
 from trainer.policy.sglang_serving import Serving
 from trainer.policy.sglang_sync import WeightSync
-from trainer.policy.sglang_turns import Sent, Wanted, Written, write_turns
+from trainer.policy.sglang_turns import Sent, Wanted
 from trainer.policy.sglang_weights import WeightWay
 from trainer.policy.turns import WritingTurn, check_requests, open_turns
 
@@ -72,6 +73,9 @@ class SglangSampler:
         self._incidents: list[Incident] = []
         self._agreement: Agreement | None = None
         self._sync_s = 0.0
+        self._none_left: str | None = None
+        """Why no server could be brought back since the last sync."""
+        self._under_way = TurnsUnderWay(self._address, self._lose_at, wrote=self._fleet.wrote)
 
     @property
     def policy_version(self) -> int:
@@ -97,22 +101,41 @@ class SglangSampler:
             ValueError: if a request or the temperature is out of bounds.
             RuntimeError: if the weights changed since the last `sync`.
         """
-        check_requests(requests, temperature)
-        asked = [request.dialogue for request in requests]
-        self._in_force.check(asked, policy_version=self.policy_version)
-        wanted = replace(self._wanted, temperature=temperature, greedy=greedy)
-        self._wanted = replace(self._wanted, temperature=temperature)
-        full = Completion((), (), Finish.LENGTH, self.policy_version)
-        completions = [full] * len(requests)
-        turns = open_turns(requests, max_tokens=self._max_tokens)
-        for turn in turns:
-            self._prompts.setdefault(turn.request.dialogue, tuple(turn.request.ids))
-        for turn, completion in self._write(turns, wanted):
-            completions[turn.place] = completion
-        return completions
+        turns, wanted = self._open(requests, temperature, greedy)
+        written = self._under_way.write(turns, wanted)
+        return [written.get(request.dialogue, self._full()) for request in requests]
+
+    def begin(
+        self,
+        requests: Sequence[SampleRequest],
+        *,
+        temperature: float,
+        greedy: bool = False,
+        ring: Callable[[], None],
+    ) -> None:
+        """Have one turn written for each request, and come back at once; see `TurnsInFlight`.
+
+        What `sample` promises of a turn holds here too. With no server up it takes as long as
+        bringing one back.
+        """
+        turns, wanted = self._open(requests, temperature, greedy)
+        asked = {turn.request.dialogue for turn in turns}
+        for request in requests:
+            if request.dialogue not in asked:
+                self._under_way.tell(request.dialogue, self._full(), ring)
+        self._under_way.begin(turns, wanted, ring)
+
+    def finished(self) -> list[tuple[str, Completion]]:
+        """Return the turns that have ended since this was last asked, by dialogue."""
+        return self._under_way.finished()
+
+    def abort(self, dialogues: Sequence[str]) -> None:
+        """Stop writing these turns; each comes back, as `FAILED` if it was not whole by then."""
+        self._under_way.abort(dialogues)
 
     def release(self, dialogues: Sequence[str]) -> None:
-        """Nothing to do: servers forget what they have no room for, and all of it at a sync."""
+        """Stop what is written of these dialogues; what servers read of them goes at a sync."""
+        self._under_way.forget(dialogues)
 
     def hold(self, dialogues: Sequence[str]) -> None:
         """Let dialogues go on under the weights in force until the next sync, and no others.
@@ -134,6 +157,7 @@ class SglangSampler:
         began = self._clock()
         stamp = f"{self._name}-{policy_version}"
         self._wanted = replace(self._wanted, stamp=stamp, policy_version=policy_version)
+        self._none_left = None
         self._sync.prepare()
         if not self._fleet.replicas:
             self._fleet.start(self._sync.write(stamp), stamp)
@@ -190,58 +214,57 @@ class SglangSampler:
 
     def close(self) -> None:
         """End the servers that were started, leave joined ones, and remove all files."""
+        self._under_way.close()
         self._fleet.close()
         self._sync.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _write(
-        self, turns: Sequence[WritingTurn], wanted: Wanted
-    ) -> list[tuple[WritingTurn, Completion]]:
-        """Let servers write turns until every turn has an outcome."""
-        done: list[tuple[WritingTurn, Completion]] = []
-        waiting = list(turns)
-        while waiting:
-            try:
-                sent = [self._address(turn) for turn in waiting]
-            except (SamplerFault, ServerGone) as error:
-                failed = Completion((), (), Finish.FAILED, self.policy_version, str(error))
-                return done + [(turn, failed) for turn in waiting]
-            waiting = []
-            for one, outcome in zip(sent, write_turns(sent, wanted), strict=True):
-                if isinstance(outcome, Written):
-                    done.append((one.turn, outcome.completion))
-                else:
-                    self._lose(self._fleet.at(one.url), str(outcome))
-                    waiting.append(one.turn)
-            if any(completion.finish is not Finish.FAILED for _, completion in done):
-                self._fleet.wrote()
-            self._notice_hung(sent, done)
-        return done
+    def _open(
+        self, requests: Sequence[SampleRequest], temperature: float, greedy: bool
+    ) -> tuple[list[WritingTurn], Wanted]:
+        """Return the turns that have room for a token, and what they have in common."""
+        check_requests(requests, temperature)
+        asked = [request.dialogue for request in requests]
+        self._in_force.check(asked, policy_version=self.policy_version)
+        self._wanted = replace(self._wanted, temperature=temperature)
+        turns = open_turns(requests, max_tokens=self._max_tokens)
+        for turn in turns:
+            self._prompts.setdefault(turn.request.dialogue, tuple(turn.request.ids))
+        return turns, replace(self._wanted, greedy=greedy)
+
+    def _full(self) -> Completion:
+        """Return what a dialogue gets that has no room for a token."""
+        return Completion((), (), Finish.LENGTH, self.policy_version)
 
     def _address(self, turn: WritingTurn) -> Sent:
         """Return the server for a turn; with none up, bring them back first."""
         if not self._fleet.up():
-            if self._in_force.held:
-                raise SamplerLost(
-                    f"no SGLang server is left that has the weights of {self._wanted.stamp}, and "
-                    "the learner, which learns meanwhile, has them no more: the next sync brings "
-                    f"servers back ({self._last_words()})"
-                )
-            for replica in self._fleet.replicas:
-                self._bring_back(replica, wait=True)
+            self._bring_any_back()
         self._asked += 1
         url = self._fleet.of(turn.request.dialogue).client.url
         return Sent(turn, url, f"{self._wanted.stamp}-{self._asked}")
 
-    def _notice_hung(
-        self, sent: Sequence[Sent], done: Sequence[tuple[WritingTurn, Completion]]
-    ) -> None:
-        """Take a server that failed a turn and answers nothing any more for gone."""
-        failed = {turn.place for turn, one in done if one.finish is Finish.FAILED}
-        for url in sorted({one.url for one in sent if one.turn.place in failed}):
-            replica = self._fleet.at(url)
-            if replica.is_up and not replica.client.is_healthy():
-                self._lose(replica, f"{url} failed a turn and is not healthy any more")
+    def _bring_any_back(self) -> None:
+        """Bring servers back; where none comes, the turns of the step are not asked to wait again.
+
+        Raises:
+            SamplerLost: if none is left.
+            ServerGone: if none came back.
+        """
+        if self._in_force.held:
+            raise SamplerLost(
+                f"no SGLang server is left that has the weights of {self._wanted.stamp}, and "
+                "the learner, which learns meanwhile, has them no more: the next sync brings "
+                f"servers back ({self._last_words()})"
+            )
+        if self._none_left is not None:
+            raise SamplerLost(self._none_left)
+        try:
+            for replica in self._fleet.replicas:
+                self._bring_back(replica, wait=True)
+        except (SamplerFault, ServerGone) as error:
+            self._none_left = str(error)
+            raise
 
     def _bring_up_to_date(self, replica: Replica) -> Agreement | None:
         """Return how a server agrees under the new weights; None if it is down."""
@@ -277,6 +300,11 @@ class SglangSampler:
         most = self._config.agreement.prompts
         read = [ids for name, ids in self._prompts.items() if self._fleet.of(name) is replica]
         return read[:most]
+
+    def _lose_at(self, url: str, why: str) -> None:
+        for replica in self._fleet.replicas:
+            if replica.client.url == url:
+                self._lose(replica, why)
 
     def _lose(self, replica: Replica, why: str) -> None:
         if replica.is_up:
