@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 GRADIENTS = ("actor_grad_norm", "critic_grad_norm")
 ENTROPY = "entropy"
@@ -23,7 +24,11 @@ GRADIENT_FACTOR = 10.0
 """Times the baseline's median at which a gradient norm counts as a burst."""
 
 ENTROPY_LOW, ENTROPY_HIGH = 0.5, 2.0
-"""Times the baseline's median between which the entropy of actions stays."""
+"""Times the baseline's median, or where its trend has got to, between which the entropy of actions
+stays."""
+
+TREND_STEPS = 10
+"""Steps that a baseline needs to show a trend."""
 
 ENTROPY_STEPS = 3
 """Steps in a row that the entropy must be outside."""
@@ -78,6 +83,21 @@ class Vitals:
     """Share of episodes that were spoiled; None where no record tells."""
 
 
+class Trend(NamedTuple):
+    """A quantity that grows or shrinks by the same factor every step."""
+
+    step: float
+    """Where it is known best."""
+    log_level: float
+    """Logarithm of its level there."""
+    slope: float = 0.0
+    """What one step adds to the logarithm."""
+
+    def at(self, step: int) -> float:
+        """Return its level at a step."""
+        return math.exp(self.log_level + self.slope * (step - self.step))
+
+
 @dataclass(frozen=True)
 class Calm:
     """The range that a run kept to before a change."""
@@ -86,10 +106,20 @@ class Calm:
     """Median of each gradient norm."""
     entropy_low: float
     entropy_high: float
+    entropy: Trend | None
+    """How the entropy was moving; None where too little is known."""
     deadlock: float
     """Largest share that still counts as calm."""
     kl: float = KL_CAP
     """Largest distance from the reference policy that still counts as calm, in nats a token."""
+
+    def entropy_range(self, step: int) -> tuple[float, float]:
+        """Return the least and the largest entropy that are calm at a step; NaN for no bound."""
+        expected = math.nan if self.entropy is None else self.entropy.at(step)
+        # A NaN in second place never replaces what stands before it.
+        low = min(self.entropy_low, ENTROPY_LOW * expected)
+        return low, max(self.entropy_high, ENTROPY_HIGH * expected)
+
     quarantined: float = MOST_QUARANTINED
     """Largest share that still counts as calm."""
 
@@ -107,8 +137,9 @@ class LastRevision:
 def calm(baseline: Sequence[Vitals]) -> Calm:
     """Return the range that the steps before a change kept to.
 
-    The entropy may go as far as it went in them, and at least to half and twice their median; the
-    wires of gradients and entropy never trip without a baseline.
+    The entropy may go as far as it went in them, at least to half and twice their median, and as
+    far beyond as their trend leads: a policy that learns becomes surer of itself. The wires of
+    gradients and entropy never trip without a baseline.
     """
     gradients = {name: _finite(baseline, name) for name in GRADIENTS}
     entropy = _finite(baseline, ENTROPY)
@@ -119,6 +150,7 @@ def calm(baseline: Sequence[Vitals]) -> Calm:
         gradients={name: statistics.median(norms) for name, norms in gradients.items() if norms},
         entropy_low=min([ENTROPY_LOW * middle, *entropy]),
         entropy_high=max([ENTROPY_HIGH * middle, *entropy]),
+        entropy=_trend(baseline, ENTROPY),
         deadlock=max([MOST_DEADLOCK, *stalls]),
         kl=max([KL_CAP, *(KL_FACTOR * kl for kl in _finite(baseline, KL))]),
         quarantined=max([MOST_QUARANTINED, *spoiled]),
@@ -141,11 +173,12 @@ def tripped(recent: Sequence[Vitals], before: Calm) -> tuple[Tripwire, ...]:
         for name, median in before.gradients.items()
     ):
         found.append(Tripwire.GRADIENT_BURST)
-    lately = _finite(recent[-ENTROPY_STEPS:], ENTROPY)
-    if len(lately) == ENTROPY_STEPS:
-        if max(lately) < before.entropy_low:
+    lately = recent[-ENTROPY_STEPS:]
+    if len(_finite(lately, ENTROPY)) == ENTROPY_STEPS:
+        ranges = [(one.learner[ENTROPY], *before.entropy_range(one.step)) for one in lately]
+        if all(entropy < low for entropy, low, _ in ranges):
             found.append(Tripwire.ENTROPY_COLLAPSE)
-        if min(lately) > before.entropy_high:
+        if all(entropy > high for entropy, _, high in ranges):
             found.append(Tripwire.ENTROPY_ERUPTION)
     distances = _finite(recent[-KL_STEPS:], KL)
     if len(distances) == KL_STEPS and min(distances) > before.kl:
@@ -173,3 +206,17 @@ def culprit(step: int, last: LastRevision) -> int | None:
 def _finite(steps: Sequence[Vitals], name: str) -> list[float]:
     numbers = (vitals.learner.get(name, math.nan) for vitals in steps)
     return [number for number in numbers if math.isfinite(number)]
+
+
+def _trend(steps: Sequence[Vitals], name: str) -> Trend | None:
+    """Return the least-squares line through the logarithms of a number; None with too few."""
+    known = [
+        (one.step, math.log(value))
+        for one in steps
+        if math.isfinite(value := one.learner.get(name, math.nan)) and value > 0
+    ]
+    if len(known) < TREND_STEPS:
+        return None
+    line = statistics.linear_regression(*zip(*known, strict=True))
+    middle = statistics.mean(step for step, _ in known)
+    return Trend(middle, line.intercept + line.slope * middle, line.slope)

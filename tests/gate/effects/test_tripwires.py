@@ -54,6 +54,27 @@ def test_cycles_of_entropy_that_the_baseline_had_are_no_alarm() -> None:
     assert tripwires.tripped(steps([0.1] * 3), calm) == (Tripwire.ENTROPY_COLLAPSE,)
 
 
+def test_a_policy_that_grows_surer_as_it_did_before_trips_nothing() -> None:
+    surer = [0.04 * math.exp(-0.03 * step) for step in range(45)]
+    calm = tripwires.calm(steps(surer[:30]))
+    after = steps(surer[30:], first=31)
+    assert surer[-1] < 0.5 * surer[15]
+    tripped = [tripwires.tripped(after[: end + 1], calm) for end in range(len(after))]
+    assert set(tripped) == {()}
+
+
+def test_a_policy_that_grows_surer_four_times_as_fast_trips() -> None:
+    surer = [0.04 * math.exp(-0.03 * step) for step in range(30)]
+    faster = [surer[-1] * math.exp(-0.12 * step) for step in range(1, 15)]
+    calm = tripwires.calm(steps(surer))
+    assert tripwires.tripped(steps(faster, first=31), calm) == (Tripwire.ENTROPY_COLLAPSE,)
+
+
+def test_entropy_that_halves_in_ten_steps_trips() -> None:
+    falling = [0.5 ** (step / 10) for step in range(1, 14)]
+    assert tripwires.tripped(steps(falling, first=31), CALM) == (Tripwire.ENTROPY_COLLAPSE,)
+
+
 def test_the_distance_to_the_reference_trips_after_three_steps_over_its_cap() -> None:
     assert tripwires.tripped(steps([1.0] * 2, kl=0.6), CALM) == ()
     assert tripwires.tripped(steps([1.0] * 3, kl=0.5), CALM) == ()
