@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -60,6 +61,15 @@ class ServerClient:
     def ranks(self) -> int:
         """Return over how many tensor-parallel ranks a model is spread."""
         return int(self.settings().get("tp_size") or 1)
+
+    def behind(self) -> list[str]:
+        """Return the servers behind this address, where a router answers there; else none."""
+        for path, key in (("/workers", "workers"), ("/list_workers", "urls")):
+            with suppress(ServerRefused):
+                told = self._ask("GET", path).get(key)
+                if isinstance(told, list):
+                    return [str(one.get("url") if isinstance(one, dict) else one) for one in told]
+        return []
 
     def pause(self) -> None:
         """Abort what is being written and write nothing until `resume`."""

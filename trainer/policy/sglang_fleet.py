@@ -84,6 +84,7 @@ class Fleet:
 
         Raises:
             SamplerLost: if one does not come up; the message quotes its log.
+            SamplerFault: if a router answers where a server should.
         """
         urls = self._config.urls
         if urls:
@@ -96,6 +97,7 @@ class Fleet:
         for replica in self.replicas:
             try:
                 self._wait(replica, self._config.launch.ready_s)
+                self._refuse_router(replica)
             except ServerGone as error:
                 raise SamplerLost(str(error)) from error
 
@@ -178,6 +180,15 @@ class Fleet:
             stamp=stamp,
             folder=self._folder,
         )
+
+    def _refuse_router(self, replica: Replica) -> None:
+        behind = replica.client.behind() if replica.process is None else []
+        if behind:
+            raise SamplerFault(
+                f"sampler.urls: a router answers at {replica.client.url}; weights go to each "
+                "server by itself, which a router does not pass on: name the servers behind it, "
+                f"{', '.join(behind)}"
+            )
 
     def _wait(self, replica: Replica, seconds: float) -> None:
         if replica.process is not None:

@@ -54,6 +54,8 @@ class Engine:
         self.stamp = stamp
         self.token_s = token_s
         self.faults: set[Fault] = set()
+        self.behind: list[str] = []
+        """Servers that it names as a router would; a server has none."""
         self.calls: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self._read: list[tuple[int, ...]] = []
@@ -69,6 +71,9 @@ class Engine:
             return 200, self.generate(body)
         if path == "/model_info":
             return 200, {"weight_version": self.stamp}
+        if path == "/workers":
+            workers = [{"id": str(place), "url": url} for place, url in enumerate(self.behind)]
+            return (200, {"workers": workers}) if workers else (404, {"detail": "Not Found"})
         if path == "/server_info":
             return 200, {"tp_size": 1, "dtype": "float32"}
         if path == "/weights_checker":

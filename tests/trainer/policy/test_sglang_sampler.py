@@ -15,7 +15,7 @@ import torch
 
 from tests.trainer.policy.bigram import VOCAB, Bigram, as_pretrained, update
 from tests.trainer.policy.sglang_fake import Engine, FakeServer, Fault
-from trainer.policy.sampler import Completion, Finish, SampleRequest
+from trainer.policy.sampler import Completion, Finish, SampleRequest, SamplerFault
 from trainer.policy.sglang_agreement import SamplerDisagrees, learner_logprobs
 from trainer.policy.sglang_config import LaunchConfig, SamplerConfig
 from trainer.policy.sglang_fleet import SamplerLost
@@ -272,6 +272,14 @@ def test_with_no_server_left_turns_fail_with_the_reason_and_the_next_sync_stops_
     update(stage.model)
     with pytest.raises(SamplerLost, match="no SGLang server is left"):
         sampler.sync(1)
+
+
+def test_a_router_is_refused_with_the_servers_behind_it(stage: Stage) -> None:
+    router = stage.server()
+    router.engine.behind = ["http://10.0.0.4:30000", "http://10.0.0.5:30000"]
+    with pytest.raises(SamplerFault, match=r"a router answers .* http://10\.0\.0\.4:30000, "):
+        stage.sampler(router)
+    assert "/pause_generation" not in router.engine.calls, "nothing was given to it"
 
 
 def test_servers_that_were_joined_are_left_running(stage: Stage) -> None:
