@@ -63,6 +63,21 @@ def backend_faults(config: RunConfig) -> Iterator[str]:
             f"backend is {config.backend!r}, one process, and the launcher started {size}; set "
             "backend to deepspeed, or start it without torchrun"
         )
+    if config.rollout.overlap:
+        yield from _overlap(config, size)
+
+
+def _overlap(config: RunConfig, size: int) -> Iterator[str]:
+    if size > 1:
+        yield (
+            f"rollout.overlap is true on {size} ranks, which play and learn together and in turn: "
+            "set rollout.overlap to false, or start one rank"
+        )
+    if config.learner.tis_cap is None:
+        yield (
+            "rollout.overlap is true and learner.tis_cap null: batches would be learnt from an "
+            "update late as if they were not; set tis_cap, such as 2.0, or rollout.overlap to false"
+        )
 
 
 def _sampler(config: SamplerConfig) -> Iterator[str]:

@@ -64,7 +64,9 @@ class RunLog:
         self._logged = {record["step"]: record for record in logged}
         self._last_step = max(self._logged, default=0)
         self._status: StatusRecord | None = None
-        self._spent = _spent_before(paths.status)
+        before = _status_before(paths.status)
+        self._spent = _mapping(before, "endpoint") or {}
+        self._under_way = _mapping(before, "under_way")
 
     @property
     def spent(self) -> Mapping[str, Any]:
@@ -79,6 +81,16 @@ class RunLog:
     def logged(self, step: int) -> Mapping[str, Any] | None:
         """Return the record of a step that is on file; of steps long past it knows none."""
         return self._logged.get(step)
+
+    def under_way(self, step: int) -> Mapping[str, Any] | None:
+        """Return what a step was under that an earlier process was learning from when it ended.
+
+        None for any other step, and for one that is on file.
+        """
+        told = self._under_way
+        if told is None or told.get("step") != step or step in self._logged:
+            return None
+        return told
 
     def rewards(self, steps: int, *, upto: int) -> list[float | None]:
         """Return the mean rewards of the last steps up to one, of those still remembered."""
@@ -127,7 +139,11 @@ class RunLog:
     def status(self, **fields: Any) -> None:
         """Replace `status.json`: the fields given, everything else as it was."""
         if self._status is None:
-            self._status = replace(_blank_status(self._paths.root.name), endpoint=self._spent)
+            self._status = replace(
+                _blank_status(self._paths.root.name),
+                endpoint=self._spent,
+                under_way=self._under_way,
+            )
         self._status = replace(
             self._status, **fields, pid=os.getpid(), heartbeat=round(self._now(), 3)
         )
@@ -135,14 +151,17 @@ class RunLog:
         files.write_whole(self._paths.status, content + b"\n")
 
 
-def _spent_before(path: Path) -> Mapping[str, Any]:
-    """Return the counts of a status that an earlier process left; empty where there are none."""
+def _status_before(path: Path) -> Mapping[str, Any]:
+    """Return the status that an earlier process left; empty where there is none."""
     try:
-        status, _ = files.parse_line(path.read_bytes())
+        return files.parse_line(path.read_bytes())[0] or {}
     except FileNotFoundError:
         return {}
-    spent = (status or {}).get("endpoint")
-    return spent if isinstance(spent, Mapping) else {}
+
+
+def _mapping(status: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    found = status.get(name)
+    return found if isinstance(found, Mapping) else None
 
 
 def _blank_status(run: str) -> StatusRecord:

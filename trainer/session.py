@@ -25,6 +25,7 @@ from trainer import (
     assembly,
     checkpoint,
     demonstrations,
+    endpoints,
     following,
     launch,
     loop,
@@ -36,11 +37,14 @@ from trainer import resume as resuming
 from trainer.checkpoint import CheckpointError, Snapshot
 from trainer.launch import LaunchPlan
 from trainer.live import LiveKnobs
-from trainer.loop import Ending, Run
+from trainer.loop import Ending
+from trainer.overlap import Overlap
 from trainer.policy import skeleton
 from trainer.policy.build import Policy
+from trainer.policy.sampler import HoldsWeights
 from trainer.progress import StepPrinter
 from trainer.recipe import RunConfig, WarmStart
+from trainer.run import Run
 from trainer.run_folder import FIRST_REVISION
 from trainer.runlog import RunLog
 from trainer.users import rule_file, spending
@@ -183,7 +187,7 @@ def _live_run(
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with ExitStack() as stack:
         stack.callback(sampler.close)
-        meter = assembly.make_meter(config.users.endpoint, before=spending.from_record(log.spent))
+        meter = endpoints.make_meter(config.users.endpoint, before=spending.from_record(log.spent))
         places = stack.enter_context(
             assembly.make_places(config, paths.world_revision, meter=meter)
         )
@@ -200,6 +204,11 @@ def _live_run(
         )
         live = LiveKnobs(paths, worlds=tuple(config.worlds), prober=Prober(paths.probe))
         stack.callback(live.close)
+        overlap = None
+        if config.rollout.overlap and isinstance(sampler, HoldsWeights):
+            # Closed first: nobody may play in worlds that end.
+            overlap = Overlap(sampler)
+            stack.callback(overlap.close)
         yield Run(
             config=config,
             paths=paths,
@@ -207,6 +216,7 @@ def _live_run(
             scene=assembly.make_scene(config, policy, sampler, places),
             learner=following.leading(learner, ranks),
             collect=following.together(ranks, meter, sampler),
+            overlap=overlap,
             tasks=launch.load_tasks(config),
             log=log,
             snapshot=snapshot,

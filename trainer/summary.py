@@ -31,6 +31,7 @@ def step_record(
     *,
     conditions: Mapping[Side, Condition],
     policy_version: int,
+    staleness: int = 0,
     params_digest: str,
     step_s: float,
     now: float,
@@ -45,6 +46,7 @@ def step_record(
         stats: What the update measured; None if there was none.
         conditions: What each side played under.
         policy_version: The version that spoke.
+        staleness: Updates between it and the version that learnt from it.
         params_digest: Digest of the parameters after the step.
         step_s: Seconds that the step took.
         now: Seconds since 1970.
@@ -62,6 +64,7 @@ def step_record(
         policy_version=policy_version,
         **summarise(rollout, conditions),
         learner=dict(stats.metrics) if stats else {},
+        staleness=staleness,
         updated=stats is not None,
         params_digest=params_digest,
         endpoint=endpoint or {},
@@ -86,7 +89,7 @@ def summarise(rollout: Rollout, conditions: Mapping[Side, Condition]) -> dict[st
         "quarantined": outcomes.count(Outcome.QUARANTINED),
         "dropped": outcomes.count(Outcome.DROPPED),
         "stop_reasons": _count([one.stop.value for one in episodes]),
-        "action_tokens": sum(written for _, written in rollout.num_tokens.values()),
+        "action_tokens": action_tokens(rollout),
         "total_tokens": sum(length for length, _ in rollout.num_tokens.values()),
         "by_side": _by_side(episodes, conditions),
         **_in_force([one for one in episodes if one.side in _IN_FORCE]),
@@ -130,7 +133,6 @@ def _sides(finished: Sequence[Episode]) -> dict[str, Any]:
         side.value: [one for one in finished if one.side is side and one.pinned_success is not None]
         for side in _TESTED
     }
-    anchors = [one for one in finished if one.side is Side.ANCHOR]
     return {
         "sides": {
             side: {
@@ -140,9 +142,24 @@ def _sides(finished: Sequence[Episode]) -> dict[str, Any]:
             for side, played in tested.items()
             if played
         },
-        "anchor_success": _pinned(anchors),
-        "anchor_episodes": len(anchors),
+        "anchor_success": anchor_success(finished),
+        "anchor_episodes": len(_anchors(finished)),
     }
+
+
+def anchor_success(episodes: Sequence[Episode]) -> float | None:
+    """Return the mean success of the anchors among some episodes; None without any."""
+    return _pinned(_anchors(episodes))
+
+
+def action_tokens(rollout: Rollout) -> int:
+    """Return the tokens that the policy wrote."""
+    return sum(written for _, written in rollout.num_tokens.values())
+
+
+def _anchors(episodes: Sequence[Episode]) -> list[Episode]:
+    finished = [one for one in episodes if one.stop.outcome is Outcome.FINISHED]
+    return [one for one in finished if one.side is Side.ANCHOR]
 
 
 def _by_side(

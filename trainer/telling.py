@@ -41,6 +41,18 @@ def in_force(status: KnobStatus) -> dict[str, Any]:
     }
 
 
+def under_way(step: int, status: KnobStatus) -> dict[str, Any]:
+    """Return what a step is under that is about to be learnt from, as its record will say it."""
+    test = status.test
+    return {
+        "step": step,
+        "revision": status.revision,
+        "old_revision": test and test.old.revision,
+        "test": test and test.number,
+        "new_share": test and test.new_share,
+    }
+
+
 def changes(status: KnobStatus, before: KnobStatus | None, was: int) -> Iterator[Told]:
     """Yield what the knob files, the proposals and the gate brought with a step.
 

@@ -112,6 +112,12 @@ class StepRecord:
         default=None,
     )
     anchor_episodes: int = told("Finished anchor episodes.", unit="episodes", default=0)
+    staleness: int = told(
+        "Updates between the policy that spoke and the one that learns from it: 1 for a step that "
+        "was played while the one before was learnt from (`rollout.overlap`), else 0.",
+        unit="updates",
+        default=0,
+    )
     updated: bool = told("False when no finished episode was left to learn from.")
     params_digest: str = told("Digest of the policy's parameters after the step.")
     endpoint: Mapping[str, float] = told(
@@ -127,7 +133,11 @@ class StepRecord:
     user_s: float = told("Part of it waiting for users.", unit="seconds", clock=True)
     score_s: float = told("Time of scoring the batch.", unit="seconds", clock=True)
     learn_s: float = told("Time of the gradient steps.", unit="seconds", clock=True)
-    step_s: float = told("Time of the whole step.", unit="seconds", clock=True)
+    step_s: float = told(
+        "Time of the whole step; where steps overlap, what came after the one before.",
+        unit="seconds",
+        clock=True,
+    )
     time: float = told("When the step ended.", unit="seconds since 1970", clock=True)
 
 
@@ -249,6 +259,12 @@ class StatusRecord:
     test: Mapping[str, Any] | None = told(
         "The test that splits the batches: `number`, `old` and `new` revision; null while none "
         "does.",
+        default=None,
+    )
+    under_way: Mapping[str, Any] | None = told(
+        "Of a run that plays a step while it learns from the one before: the newest such `step` "
+        "that was learnt from, and its `revision`, `old_revision`, `test` and `new_share`. A run "
+        "that was killed goes on with it under them.",
         default=None,
     )
     endpoint: Mapping[str, float] = told(

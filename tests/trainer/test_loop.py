@@ -16,6 +16,7 @@ from tests.trainer.scripted_run import AnyHost, CountingLearner, make
 from trainer import loop
 from trainer.checkpoint import snapshot_from_json
 from trainer.loop import Ending, Run
+from trainer.run import DISK_RETRY_S
 from trainer.runlog import RunLog
 
 
@@ -196,7 +197,7 @@ def test_a_full_disk_is_waited_out_and_told_afterwards(run: Run) -> None:
     waits: list[float] = []
     run.sleep = waits.append
     assert loop.with_room(run, full_for(3)) == "done"
-    assert waits == [loop.DISK_RETRY_S] * 3
+    assert waits == [DISK_RETRY_S] * 3
     assert len(tiny_run.events(run.paths, "disk_full")) == 1
     assert tiny_run.status(run.paths)["phase"] == "training"
 

@@ -18,6 +18,12 @@ class RolloutConfig:
     """Tokens a dialogue may hold; reaching it ends the episode as truncated."""
     max_malformed: int = 3
     """Malformed actions in a row that end an episode."""
+    overlap: bool = False
+    """Play the next step while this one is learnt from: no GPU waits for the other kind of work,
+    every batch but the first after a checkpoint is learnt from one update late, and what is asked
+    for by hand or by a meta-agent comes into force a step later. The learner corrects for the age
+    (`learner.tis_cap`, `learner.stale_gate`); the local sampler keeps a copy of the model for
+    it."""
     anchor_share: float = 0.0625
     """Share of the groups, in [0, 1], that play under revision 0 of knobs, world and user, whatever
     is in force. They show what the policy masters where no edit can help; without them no change is
