@@ -22,6 +22,7 @@ from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from trainer import demonstrations, seeds
+from trainer.endpoints import endpoint_model, make_judge, make_meter
 from trainer.episode import Voice
 from trainer.policy import build, frozen, lora, skeleton, tokenizer, warmstart
 from trainer.policy.build import Policy
@@ -38,19 +39,19 @@ from trainer.ppo.deepspeed_ranks import Ranks
 from trainer.ppo.learner import Learner
 from trainer.ppo.torch_learner import TorchLearner
 from trainer.ppo.weights import put_back, read_tensors
-from trainer.recipe import EndpointConfig, PolicyConfig, RunConfig, WarmStart
+from trainer.recipe import PolicyConfig, RunConfig, WarmStart
 from trainer.rollout.places import Place, Places
 from trainer.rollout.scene import Scene
 from trainer.users import personas, rule_file
 from trainer.users.absent import AbsentUser
 from trainer.users.chat import ChatFailure, ChatModel
-from trainer.users.endpoint import EndpointModel
 from trainer.users.llm import LLMUser
 from trainer.users.noisy import NoisyUser
 from trainer.users.prompt import OutputStyle
 from trainer.users.seam import UserEngine
-from trainer.users.spending import Meter, Spent
+from trainer.users.spending import Meter
 from trainer.users.symbolic import SymbolicUser
+from trainer.worlds import catalog
 from trainer.worlds.host import WorldHost
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "eau"
@@ -243,7 +244,6 @@ def make_sampler(config: RunConfig, policy: Policy, learner_version: int) -> Sam
             stop_ids,
             max_dialogues=config.rollout.dialogues_per_step,
             max_tokens=max_tokens,
-            own_weights=config.rollout.overlap,
         )
     try:
         sampler.sync(learner_version)
@@ -278,18 +278,16 @@ def make_users(
     }
     endpoint = config.users.endpoint
     style = OutputStyle(endpoint.style)
-    engines[Voice.LLM] = LLMUser(chat(), rules, prose, style, max_tokens=endpoint.max_tokens)
+    engines[Voice.LLM] = LLMUser(
+        chat(),
+        rules,
+        prose,
+        style,
+        max_tokens=endpoint.max_tokens,
+        # A model in this process answers a whole batch for little more than one.
+        at_once=endpoint.concurrency if config.users.other == "llm" else 1,
+    )
     return engines
-
-
-def make_meter(endpoint: EndpointConfig, *, before: Spent | None = None) -> Meter:
-    """Return the meter of an endpoint, by the prices and limits of the recipe.
-
-    Args:
-        endpoint: The endpoint's settings.
-        before: What earlier processes of the run spent there.
-    """
-    return Meter(endpoint.price, endpoint.limit, before=before)
 
 
 def make_places(
@@ -327,27 +325,6 @@ def _other_voice(config: RunConfig) -> Voice:
     return Voice.NOISY if config.users.other == "noisy" else Voice.LLM
 
 
-def endpoint_model(endpoint: EndpointConfig, meter: Meter) -> EndpointModel:
-    """Return the model behind an endpoint.
-
-    Args:
-        endpoint: Its settings.
-        meter: Counts what it is asked.
-
-    Raises:
-        ValueError: if a setting cannot be used, or the key's variable is not set.
-    """
-    return EndpointModel(
-        endpoint.base_url,
-        endpoint.model,
-        key_env=endpoint.key_env,
-        deadline_s=endpoint.deadline_s,
-        retries=endpoint.retries,
-        concurrency=endpoint.concurrency,
-        meter=meter,
-    )
-
-
 def _chat_model(config: RunConfig, meter: Meter) -> ChatModel:
     users = config.users
     if users.other == "llm":
@@ -358,9 +335,25 @@ def _chat_model(config: RunConfig, meter: Meter) -> ChatModel:
 
 
 def make_scene(
-    config: RunConfig, policy: Policy, sampler: Sampler, places: Places, *, greedy: bool = False
+    config: RunConfig,
+    policy: Policy,
+    sampler: Sampler,
+    places: Places,
+    *,
+    greedy: bool = False,
+    judge_meter: Meter | None = None,
 ) -> Scene:
-    """Return everyone who takes part in a rollout."""
+    """Return everyone who takes part in a rollout.
+
+    Args:
+        config: The recipe.
+        policy: The policy; its chat format is spoken.
+        sampler: Who writes the turns.
+        places: Worlds and users.
+        greedy: Take the likeliest token.
+        judge_meter: Counts what the judge's endpoint is asked; None for one of its own.
+    """
+    judge = make_judge(config.judge, meter=judge_meter)
     return Scene(
         sampler=sampler,
         chat=policy.chat,
@@ -374,6 +367,8 @@ def make_scene(
         placeholder=config.learner.infopo.placeholder
         if ESTIMATORS[config.learner.credit].needs_masked_feedback
         else None,
+        judge=judge,
+        judged=catalog.judged(config.worlds) if judge else frozenset(),
     )
 
 

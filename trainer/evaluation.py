@@ -21,6 +21,7 @@ from gate.guard import Condition
 from trainer import runlog, seeds
 from trainer.episode import Episode, Outcome
 from trainer.errors import Unusable
+from trainer.evaluation_judge import RULES, AskedJudge
 from trainer.evaluation_user import PINNED, AskedUser
 from trainer.official import OfficialResult
 from trainer.rollout.collect import Rollout, collect
@@ -107,6 +108,10 @@ class EvaluationResult:
     """Who played the user; a result of any other than the pinned one compares with its own kind."""
     endpoint: Mapping[str, float] = field(default_factory=dict)
     """What a served user cost, as in `steps.jsonl`."""
+    judge: str = RULES
+    """Who decided what worlds leave to a judge; a result with one compares with its own kind."""
+    judge_endpoint: Mapping[str, float] = field(default_factory=dict)
+    """What a judge cost."""
 
 
 def root() -> Path:
@@ -195,6 +200,7 @@ def result(
     world_digest: str,
     held_out: Collection[str] = (),
     user: AskedUser | None = None,
+    judge: AskedJudge | None = None,
 ) -> EvaluationResult:
     """Return what the episodes of all worlds amount to, together and apart."""
     worlds = sorted({task.world for task in tasks})
@@ -228,6 +234,8 @@ def result(
         },
         user=user.label if user else PINNED,
         endpoint=user.meter.told(user.meter.total) if user else {},
+        judge=judge.label if judge else RULES,
+        judge_endpoint=judge.meter.told(judge.meter.total) if judge else {},
     )
 
 

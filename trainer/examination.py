@@ -27,14 +27,16 @@ from trainer import (
 )
 from trainer.checkpoint import CheckpointError
 from trainer.evaluation import EvaluationResult
+from trainer.evaluation_judge import AskedJudge
 from trainer.evaluation_user import AskedUser
 from trainer.official import Benchmark
-from trainer.recipe import RunConfig, UsersConfig
+from trainer.recipe import JudgeConfig, RunConfig, UsersConfig
 from trainer.run_folder import FIRST_REVISION, LaunchError
 from trainer.users.spending import Meter
 from trainer.worlds import catalog
 
 _PLACE = "users.evaluation"
+_JUDGE_PLACE = "judge.evaluation"
 
 
 def asked(users: UsersConfig, settings: Sequence[str] = ()) -> AskedUser:
@@ -59,6 +61,28 @@ def asked(users: UsersConfig, settings: Sequence[str] = ()) -> AskedUser:
     return AskedUser(endpoint, Meter(endpoint.price, endpoint.limit))
 
 
+def asked_judge(judge: JudgeConfig, settings: Sequence[str] = ()) -> AskedJudge:
+    """Return the judge that a recipe names for evaluations under `judge.evaluation`.
+
+    Args:
+        judge: The recipe's judge.
+        settings: Entries such as `model=toy` over what the recipe says, values in YAML.
+
+    Raises:
+        recipe_file.RecipeError: if a setting cannot be read.
+        LaunchError: if the endpoint cannot be used.
+    """
+    endpoint = recipe_file.with_settings(judge.evaluation, settings, where=_JUDGE_PLACE)
+    if not endpoint.base_url:
+        raise LaunchError(
+            f"{_JUDGE_PLACE}.base_url is empty in the run's recipe; name the service with "
+            "--judge-endpoint base_url=http://host:port/v1 and --judge-endpoint model=NAME"
+        )
+    for fault in preflight.endpoint_faults(endpoint, _JUDGE_PLACE):
+        raise LaunchError(fault)
+    return AskedJudge(endpoint, Meter(endpoint.price, endpoint.limit))
+
+
 def evaluate(
     paths: RunPaths,
     *,
@@ -69,6 +93,7 @@ def evaluate(
     greedy: bool = False,
     benchmark: Benchmark | None = None,
     user: AskedUser | None = None,
+    judge: AskedJudge | None = None,
 ) -> tuple[EvaluationResult, Path]:
     """Play the pinned evaluation with a run's policy; returns the result and where it lies.
 
@@ -82,6 +107,8 @@ def evaluate(
         benchmark: Who scores the dialogues of tau2 worlds beside our verifier; None for nobody.
         user: A served model that plays the user in place of the symbolic one; what it shows is
             labelled, and is no pinned evaluation.
+        judge: A served model that decides what worlds leave to a judge, in place of their rules;
+            labelled likewise. Whoever judged the training does not matter.
 
     Raises:
         evaluation.EvaluationError: if no task matches.
@@ -89,6 +116,8 @@ def evaluate(
     assembly.quiet()
     launched = run_folder.read_launch(paths)
     config = replace(launched, worlds={**launched.worlds, **launched.held_out})
+    judged = judge.of(config.judge) if judge is not None else JudgeConfig()
+    config = replace(config, judge=judged)
     if user is not None:
         config = replace(config, users=user.of(config.users))
     directory = _checkpoint_at(paths, checkpoint_step)
@@ -113,7 +142,9 @@ def evaluate(
         _pinned_worlds(paths, launched) as root,
         assembly.make_places(config, lambda _: root, meter=user and user.meter) as places,
     ):
-        scene = assembly.make_scene(config, policy, sampler, places, greedy=greedy)
+        scene = assembly.make_scene(
+            config, policy, sampler, places, greedy=greedy, judge_meter=judge and judge.meter
+        )
         episodes = evaluation.play(tasks, scene, num_trials=trials, pinned=user is None)
         world_digest = run_folder.folder_digest(root)
     outcome = evaluation.result(
@@ -126,6 +157,7 @@ def evaluate(
         world_digest=world_digest,
         held_out=launched.held_out,
         user=user,
+        judge=judge,
     )
     if benchmark is not None:
         outcome = replace(outcome, official=official.score(tasks, episodes, benchmark))

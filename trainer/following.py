@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gate.contract.paths import RunPaths
-from trainer import assembly, preflight
+from trainer import assembly, endpoints, preflight
 from trainer.crew import End, Leader, LeadingLearner, Ranks, follow_orders
 from trainer.loop import Ending
 from trainer.policy.build import Policy
@@ -117,7 +117,7 @@ def follow(ranks: Ranks) -> Ending:
     learner, policy = _ready(told, paths)
     guest = _guest(config, policy, ranks)
     sampler = guest or assembly.make_sampler(config, policy, learner.policy_version)
-    meter = assembly.make_meter(config.users.endpoint)
+    meter = endpoints.make_meter(config.users.endpoint)
     with ExitStack() as stack:
         stack.callback(sampler.close)
         places = stack.enter_context(

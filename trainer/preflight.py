@@ -34,6 +34,7 @@ def faults(config: RunConfig) -> Iterator[str]:
     yield from _policy(config.policy, config.rollout.context_tokens)
     yield from _players(config)
     yield from _users(config.users)
+    yield from _judge(config)
     yield from group_faults(config.learner, group_size=config.rollout.group_size)
     yield from _sampler(config.sampler)
     yield from backend_faults(config)
@@ -172,6 +173,18 @@ def _users(users: UsersConfig) -> Iterator[str]:
         yield from endpoint_faults(users.endpoint, "users.endpoint")
 
 
+def _judge(config: RunConfig) -> Iterator[str]:
+    if config.judge.kind != "endpoint":
+        return
+    yield from endpoint_faults(config.judge.endpoint, "judge.endpoint")
+    if not catalog.judged(config.worlds):
+        asking = ", ".join(sorted(catalog.judged(catalog.WORLDS)))
+        yield (
+            f"judge.kind is endpoint and none of {', '.join(config.worlds)} asks a judge; set it "
+            f"to rules, or train in a world that does: {asking}"
+        )
+
+
 def endpoint_faults(endpoint: EndpointConfig, place: str) -> Iterator[str]:
     """Yield what stands in the way of an endpoint; nothing is sent to it.
 
@@ -180,7 +193,7 @@ def endpoint_faults(endpoint: EndpointConfig, place: str) -> Iterator[str]:
         place: Where they stand in the recipe, such as `users.endpoint`.
     """
     if not endpoint.model:
-        yield f"{place}.model is empty; name the model that plays the user"
+        yield f"{place}.model is empty; name the model that is to be asked"
     try:
         EndpointModel(
             endpoint.base_url,

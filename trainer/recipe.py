@@ -87,7 +87,7 @@ class WorldConfig:
 
 @dataclass(frozen=True)
 class EndpointConfig:
-    """An OpenAI-compatible service that plays the user."""
+    """An OpenAI-compatible service that plays the user, or judges."""
 
     base_url: str = ""
     model: str = ""
@@ -120,6 +120,27 @@ class UsersConfig:
     """Directory of the chat model that plays a `local` user; null for SmolLM2."""
     evaluation: EndpointConfig = EndpointConfig()
     """Who may play the user of an evaluation, where `eau evaluate --user endpoint` asks for it."""
+
+
+@dataclass(frozen=True)
+class JudgeEndpoint(EndpointConfig):
+    """A service that judges; `style` says nothing to it."""
+
+    max_tokens: int = 1024
+    """Tokens of one answer, its reasons included."""
+
+
+@dataclass(frozen=True)
+class JudgeConfig:
+    """Who decides what a world leaves to a judge (docs/judges.md)."""
+
+    kind: Literal["rules", "endpoint"] = "rules"
+    """`rules`: the worlds' own rules decide everything, and no model is asked; `endpoint`: a served
+    model decides in the worlds that ask one."""
+    endpoint: JudgeEndpoint = JudgeEndpoint()
+    """Who judges while the run trains."""
+    evaluation: JudgeEndpoint = JudgeEndpoint()
+    """Who may judge an evaluation, where `eau evaluate --judge endpoint` asks for it."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +210,7 @@ class RunConfig:
     held_out: Mapping[str, WorldConfig] = field(default_factory=dict)
     """Worlds that only evaluation plays: nothing of them is in the run, and no knob names them."""
     users: UsersConfig = UsersConfig()
+    judge: JudgeConfig = JudgeConfig()
     rollout: RolloutConfig = RolloutConfig()
     sampler: SamplerConfig = SamplerConfig()
     backend: Literal["torch", "deepspeed"] = "torch"

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from trainer.commands.options import AsJson, RunName
 from trainer.evaluation import EvaluationResult, WorldResult
+from trainer.evaluation_judge import RULES
 from trainer.evaluation_user import PINNED
 from trainer.official import OfficialResult, Tau2Package
 from trainer.run_folder import RUNS, find_run, read_launch
@@ -26,6 +27,14 @@ class EvaluationUser(StrEnum):
     SYMBOLIC = "symbolic"
     ENDPOINT = "endpoint"
     """The served model that the recipe names under `users.evaluation`."""
+
+
+class EvaluationJudge(StrEnum):
+    """Who decides what worlds leave to a judge."""
+
+    RULES = "rules"
+    ENDPOINT = "endpoint"
+    """The served model that the recipe names under `judge.evaluation`."""
 
 
 def command(
@@ -50,6 +59,13 @@ def command(
         list[str] | None,
         typer.Option(help="key=value over users.evaluation of the recipe, such as model=NAME."),
     ] = None,
+    judge: Annotated[
+        EvaluationJudge, typer.Option(help="Who judges; only `rules` is the pinned test.")
+    ] = EvaluationJudge.RULES,
+    judge_endpoint: Annotated[
+        list[str] | None,
+        typer.Option(help="key=value over judge.evaluation of the recipe, such as model=NAME."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."""
@@ -57,12 +73,19 @@ def command(
         raise typer.BadParameter(
             "--endpoint says how a served user is reached: add --user endpoint"
         )
+    if judge_endpoint and judge is EvaluationJudge.RULES:
+        raise typer.BadParameter(
+            "--judge-endpoint says how a judge is reached: add --judge endpoint"
+        )
     paths = find_run(run, runs)
     from trainer import examination
 
     asked = None
     if user is EvaluationUser.ENDPOINT:
         asked = examination.asked(read_launch(paths).users, endpoint or [])
+    judging = None
+    if judge is EvaluationJudge.ENDPOINT:
+        judging = examination.asked_judge(read_launch(paths).judge, judge_endpoint or [])
     outcome, path = examination.evaluate(
         paths,
         checkpoint_step=checkpoint,
@@ -72,6 +95,7 @@ def command(
         greedy=greedy,
         benchmark=Tau2Package() if official else None,
         user=asked,
+        judge=judging,
     )
     if as_json:
         print(json.dumps(asdict(outcome)))
@@ -91,6 +115,9 @@ def _tell(console: Console, outcome: EvaluationResult, path: Path) -> None:
     )
     if outcome.user != PINNED:
         told = f"user: {outcome.user}, not the pinned one; {dict(outcome.endpoint)}"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
+    if outcome.judge != RULES:
+        told = f"judge: {outcome.judge}, not the rules; {dict(outcome.judge_endpoint)}"
         console.print(told, markup=False, highlight=False, soft_wrap=True)
     if len(outcome.by_world) > 1:
         console.print(_worlds(outcome.by_world))

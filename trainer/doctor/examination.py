@@ -29,6 +29,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         "evaluations": places.evaluations,
         "recipe": worlds.recipe,
         "tasks": worlds.tasks,
+        "judge": worlds.judge,
         "knobs": worlds.knobs,
         "policy": models.policy,
         "chat_template": models.chat_template,

@@ -116,6 +116,11 @@ def _named(patient: Patient) -> Iterator[tuple[str, EndpointConfig, bool]]:
         yield "users.endpoint", users.endpoint, True
     if users.evaluation.base_url:
         yield "users.evaluation", users.evaluation, False
+    judge = patient.config.judge
+    if judge.kind == "endpoint":
+        yield "judge.endpoint", judge.endpoint, True
+    if judge.evaluation.base_url:
+        yield "judge.evaluation", judge.evaluation, False
 
 
 async def _get(address: str, key: str) -> tuple[int | str, bytes]:

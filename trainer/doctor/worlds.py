@@ -10,6 +10,8 @@ from trainer import launch, preflight
 from trainer.doctor.finding import Finding, Level, Patient
 from trainer.errors import Unusable
 from trainer.recipe import RunConfig, WorldConfig
+from trainer.worlds import catalog
+from trainer.worlds.declaration import read_declaration
 
 
 def recipe(patient: Patient) -> Iterator[Finding]:
@@ -42,6 +44,20 @@ def _tasks(config: RunConfig, worlds: Mapping[str, WorldConfig], split: str) -> 
         return Finding("tasks", Level.FAULT, str(error))
     told = f"{name}: {len(loaded)} {split} tasks, {loaded[0].provenance}"
     return Finding("tasks", Level.OK, told)
+
+
+def judge(patient: Patient) -> Iterator[Finding]:
+    """Say who decides what the recipe's worlds leave to a judge."""
+    if patient.config is None:
+        return
+    settings = patient.config.judge
+    asked = settings.kind == "endpoint"
+    for world in sorted(catalog.judged(patient.config.worlds)):
+        declared = read_declaration(catalog.world(world).folder).judge
+        what = declared.asks if declared else ""
+        who = f"judge.endpoint decides, {settings.endpoint.model!r}"
+        told = who if asked else "its rules decide; with judge.kind endpoint a model would"
+        yield Finding("judge", Level.OK, f"{world}: {told}: {what}")
 
 
 def knobs(patient: Patient) -> Iterator[Finding]:

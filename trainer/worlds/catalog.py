@@ -5,7 +5,7 @@ Nothing here plays a world: `trainer.worlds.host` runs the folder in a process o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,7 @@ from typing import Protocol
 from trainer.task import Task
 from trainer.worlds.colbench import loader as colbench
 from trainer.worlds.colbench.oracle import PLAYERS as COLBENCH_PLAYERS
+from trainer.worlds.declaration import read_declaration
 from trainer.worlds.function import loader as function
 from trainer.worlds.function.oracle import PLAYERS as FUNCTION_PLAYERS
 from trainer.worlds.intention import loader as intention
@@ -92,6 +93,12 @@ def world(name: str) -> World:
     if name not in WORLDS:
         raise ValueError(f"no world named {name!r}; there are {', '.join(WORLDS)}")
     return WORLDS[name]
+
+
+def judged(names: Iterable[str]) -> frozenset[str]:
+    """Return those of some worlds that ask a judge where one is there."""
+    known = {name: WORLDS[name].folder for name in names if name in WORLDS}
+    return frozenset(n for n, folder in known.items() if read_declaration(folder).judge is not None)
 
 
 def tasks(name: str, split: str, source: Path | str | None = None) -> tuple[Task, ...]:
