@@ -244,6 +244,7 @@ def make_sampler(config: RunConfig, policy: Policy, learner_version: int) -> Sam
             stop_ids,
             max_dialogues=config.rollout.dialogues_per_step,
             max_tokens=max_tokens,
+            own_weights=config.rollout.overlap,
         )
     try:
         sampler.sync(learner_version)
