@@ -1,4 +1,4 @@
-"""Makes our own colbench tasks: the same families give the same files, checked in the sandbox.
+"""Makes our own colbench tasks, families and small tier alike, and checks them in the sandbox.
 
     python -m trainer.worlds.colbench.tasks.generate
 
@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trainer.worlds.colbench.tasks import content_prices, content_records
+from trainer.worlds.colbench.tasks import content_prices, content_records, small
 from trainer.worlds.colbench.tasks.family import KINDS, NUM_CALLS
 from trainer.worlds.sandbox import client, values
 from trainer.worlds.sandbox.program import Namespace, Outcome, Program
@@ -45,6 +45,8 @@ def make_tasks() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         *seen, held_out = family.records()
         train += map(checked, seen)
         evaluation.append({**checked(held_out), "canary": CANARY})
+    train += map(checked, small.make_records("train"))
+    evaluation += [{**checked(one), "canary": CANARY} for one in small.make_records("evaluation")]
     return train, evaluation
 
 
