@@ -64,7 +64,7 @@ demo: $(INSTALLED) ## Train a small agent; a planted fault is noticed and mended
 study: $(INSTALLED) ## Repeat the demo over three seeds, with pinned evaluation
 	$(PY) -m trainer study --publish docs/results.md --publish README.md
 
-grid: $(INSTALLED) ## Methods alone and with EAU, 5 seeds; hours, goes on where it stopped
+grid: $(INSTALLED) ## Methods alone and with EAU, in two worlds over seeds; hours, goes on where it stopped
 	$(PY) -m trainer grid --jobs 2 --publish docs/results.md
 
 test: $(INSTALLED) ## Run the tests (no GPU, no network)

@@ -1,8 +1,8 @@
-"""The grid: every method alone and with EAU on top, in a clean world and in one with a fault.
+"""Running the grid: every method alone and with EAU on top, in clean worlds and in faulty ones.
 
-A cell is one run of one seed. All cells of a seed begin with the same policy and may write the
-same number of tokens; a cell that was finished before is not run again. What the cells amount to
-is `trainer.grid_table`'s; how a run is trained is not known here.
+Which cells there are is `trainer.grid_cells`'s, what they amount to `trainer.grid_table`'s; here
+they are run, each in a process of its own, and what they reached is stored. A cell that was
+finished before is not run again. How a run is trained is not known here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -22,84 +22,10 @@ from rich.console import Console
 from gate.contract import files
 from gate.contract.paths import RunPaths
 from trainer import evaluation, examination
-
-METHODS: Mapping[str, str] = {
-    "ppo": "demo",
-    "grpo": "grpo",
-    "faca": "faca",
-    "userrl": "userrl",
-    "infopo": "infopo",
-}
-"""The recipe of each method."""
-
-USERS: Mapping[str, float] = {"noisy": 0.0, "mix25": 0.25, "mix50": 0.5, "mix75": 0.75}
-"""Epsilon of the ablation of users; 1.0, the symbolic user alone, is what the methods have."""
-
-CONDITIONS = ("clean", "planted")
-SUPPORTS = ("alone", "eau", "naive")
-"""Who co-evolves the run: nobody, the operator, or the stripped baseline that only launches."""
+from trainer.grid_cells import METHODS, WORLDS, Cell, cells
 
 TRIALS = 2
-BUDGET_TOKENS = 75_000
-"""Tokens that the policy may write in a cell: about 40 steps."""
-MOST_STEPS = 120
-FAULT_AT = 20
-"""The step of the planted fault: anchors are known from twenty steps before it."""
-
-_COMMON = (
-    f"total_steps={MOST_STEPS}",
-    f"max_action_tokens={BUDGET_TOKENS}",
-    "rollout.group_size=4",
-    "rollout.anchor_share=0.125",
-    "checkpoint.every=1000",
-    "checkpoint.keep=2",
-    "knobs.environment.max_steps=12",
-)
-_PLANTED = (
-    f"plant.short_turns.step={FAULT_AT}",
-    "plant.short_turns.knobs={environment.max_steps: 9}",
-    "plant.short_turns.reason=the turn limit leaves no turn to ask",
-)
-_SUPPORTED: Mapping[str, tuple[str, ...]] = {
-    "alone": (),
-    "eau": (
-        "meta_agent.agent=operator",
-        "meta_agent.every=4",
-        "meta_agent.own_experience=true",
-    ),
-    # The baseline of the papers: no symbolic user, and not a word while the run is live.
-    "naive": ("knobs.user.user_strategy_mix=0.0",),
-}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One run of the grid."""
-
-    method: str
-    user: str
-    condition: str
-    support: str
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Name of its run."""
-        parts = (self.method, self.user, self.condition, self.support, f"s{self.seed}")
-        return "-".join(("grid", *parts))
-
-    def overrides(self, start: Path) -> list[str]:
-        """Return what differs from the method's recipe.
-
-        Args:
-            start: The checkpoint that every cell of the seed begins with.
-        """
-        found = [*_COMMON, f"seed={self.seed}", "policy.kind=checkpoint", f"policy.path={start}"]
-        found += _PLANTED if self.condition == "planted" else ()
-        found += _SUPPORTED[self.support]
-        if self.user in USERS:
-            found.append(f"knobs.user.user_strategy_mix={USERS[self.user]}")
-        return found
+"""Episodes of each held-out task in the pinned evaluation."""
 
 
 @dataclass(frozen=True)
@@ -127,18 +53,6 @@ class Result:
     """What they cost."""
 
 
-def cells(seeds: Sequence[int]) -> Iterator[Cell]:
-    """Yield every cell, whole seeds first, so that a grid cut short still has pairs."""
-    for seed in seeds:
-        for condition in CONDITIONS:
-            for method in METHODS:
-                for support in SUPPORTS:
-                    yield Cell(method, "symbolic", condition, support, seed)
-        for user in USERS:
-            for support in ("alone", "eau"):
-                yield Cell("ppo", user, "clean", support, seed)
-
-
 def run(
     console: Console,
     *,
@@ -158,8 +72,8 @@ def run(
     """
     wanted = [cell for cell in cells(seeds) if fnmatch(cell.name, pattern)]
     missing = [cell for cell in wanted if stored(cell) is None]
-    for seed in sorted({cell.seed for cell in missing}):
-        _start_of(seed, runs, console)
+    for world, seed in dict.fromkeys((cell.world, cell.seed) for cell in missing):
+        _start_of(world, seed, runs, console)
     for first in range(0, len(missing), jobs):
         batch = missing[first : first + jobs]
         console.print(
@@ -196,23 +110,25 @@ def _store(result: Result) -> None:
     files.write_whole(path, files.encode_line(asdict(result)) + b"\n")
 
 
-def _start_of(seed: int, runs: Path, console: Console) -> None:
-    """Make the policy that every cell of a seed begins with, unless it is there."""
-    if not (_start(seed, runs) / "learner").is_dir():
-        console.print(f"making the policy that seed {seed} begins with")
+def _start_of(world: str, seed: int, runs: Path, console: Console) -> None:
+    """Make the policy that every cell of a seed in a world begins with, unless it is there."""
+    start = _start(world, seed, runs)
+    if not (start / "learner").is_dir():
+        console.print(f"making the policy that seed {seed} begins with in {world}")
         sets = [f"seed={seed}", "total_steps=0"]
-        _train("demo", _start(seed, runs).parents[1].name, runs, sets).wait()
+        _train(WORLDS[world].recipe, start.parents[1].name, runs, sets).wait()
 
 
-def _start(seed: int, runs: Path) -> Path:
-    return (runs / f"grid-start-s{seed}" / "checkpoints" / "step-000000").resolve()
+def _start(world: str, seed: int, runs: Path) -> Path:
+    return (runs / f"grid-start-{world}-s{seed}" / "checkpoints" / "step-000000").resolve()
 
 
 def _begin(cell: Cell, runs: Path) -> subprocess.Popen[bytes]:
     """Train a cell in a process of its own, or go on with one that was cut short."""
     if (runs / cell.name / "run.yaml").is_file():
         return _process(["resume", os.fspath(runs / cell.name)], runs / f"{cell.name}.log")
-    return _train(METHODS[cell.method], cell.name, runs, cell.overrides(_start(cell.seed, runs)))
+    start = _start(cell.world, cell.seed, runs)
+    return _train(METHODS[cell.method], cell.name, runs, cell.overrides(start))
 
 
 def _train(recipe: str, name: str, runs: Path, sets: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -15,26 +15,19 @@ from gate.contract import files
 from trainer import documents
 from trainer.compare import DETECTABLE
 from trainer.figure import curves_svg
-from trainer.grid import (
-    BUDGET_TOKENS,
-    CONDITIONS,
-    FAULT_AT,
-    METHODS,
-    SUPPORTS,
-    TRIALS,
-    USERS,
-    Result,
-    cells,
-)
+from trainer.grid import TRIALS, Result
+from trainer.grid_cells import CONDITIONS, FAULT_AT, METHODS, SUPPORTS, USERS, WORLDS, cells
 from trainer.student import quantile
 
 BLOCK = "grid"
-SEEDS = 5
+SEEDS = max(world.num_seeds for world in WORLDS.values())
 """Seeds of the whole grid."""
 HEAD = 3
 """Lines of a table before its first row."""
-FIGURE = Path("figures") / "grid.svg"
-"""Place of the mean learning curves, beside the document."""
+FIGURES = Path("figures")
+"""Folder of the mean learning curves, beside the document."""
+EQUAL = 0.05
+"""Cells whose tokens differ by a larger share than this were not trained for equally long."""
 
 NAMES = {
     "ppo": "PPO",
@@ -54,40 +47,60 @@ def markdown(results: Sequence[Result]) -> str:
     """Return the tables of a grid and what they do not show."""
     if not results:
         return "No cell of the grid has been run yet.\n"
-    seeds = sorted({one.cell.seed for one in results})
     whole = sum(1 for _ in cells(range(SEEDS)))
+    shares = ", ".join(
+        f"{len(_pick(results, world=name))} in `{name}` of {world.num_seeds} seeds"
+        for name, world in WORLDS.items()
+    )
     parts = [
-        f"{len(results)} of the {whole} cells of {SEEDS} seeds have been run; seeds "
-        f"{', '.join(map(str, seeds))}, each {BUDGET_TOKENS:,} tokens of the policy, pinned "
-        f"evaluation of {TRIALS} episodes a task. Mean over seeds with the 95% interval of "
-        "Student's t; EAU less alone is paired by seed, and beside it stands the smallest "
-        "difference that four tests in five would have found.\n",
-        *(methods(results, condition) for condition in CONDITIONS),
-        users(results),
+        f"{len(results)} of the {whole} cells have been run: {shares}. Pinned evaluation of "
+        f"{TRIALS} episodes a held-out task. Mean over seeds with the 95% interval of Student's t; "
+        "differences are paired by seed, and beside that of EAU stands the smallest difference "
+        "that four tests in five would have found.\n",
+        *(part for world in WORLDS for part in _of_world(results, world)),
         cost(results),
     ]
     return "\n".join(part for part in parts if part)
 
 
-def methods(results: Sequence[Result], condition: str) -> str:
-    """Return the table of one condition, methods by who co-evolves the run; empty without any."""
+def _of_world(results: Sequence[Result], world: str) -> list[str]:
+    mine = _pick(results, world=world)
+    if not mine:
+        return []
+    seeds = sorted({one.cell.seed for one in mine})
+    return [
+        f"### In `{world}`\n",
+        f"Seeds {', '.join(map(str, seeds))}; {WORLDS[world].budget_tokens:,} tokens of the policy "
+        f"a cell; the policies that cells begin with succeed in {_starts(mine)}.{_unequal(mine)}\n",
+        *(methods(mine, world, condition) for condition in CONDITIONS),
+        users(mine),
+        f"![Training success by step in {world}]({_figure(world).as_posix()})\n",
+    ]
+
+
+def methods(results: Sequence[Result], world: str, condition: str) -> str:
+    """Return the table of one world and condition, methods by support; empty without any."""
     told = (
-        "in a clean world" if condition == "clean" else f"with a fault planted at step {FAULT_AT}"
+        "in a clean world"
+        if condition == "clean"
+        else f"with a fault planted at step {FAULT_AT} ({WORLDS[world].fault})"
     )
     lines = [
         f"Methods {told}:\n",
-        "| method | alone | naive | EAU | EAU less alone | could be seen | verdicts |",
-        "|---|---|---|---|---|---|---|",
+        "| method | alone | naive | EAU | naive less alone | EAU less alone | could be seen | "
+        "verdicts |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for method in METHODS:
-        mine = _pick(results, method=method, user="symbolic", condition=condition)
+        mine = _pick(results, world=world, method=method, user="symbolic", condition=condition)
         if not mine:
             continue
         alone, eau, naive = (_pick(mine, support=name) for name in ("alone", "eau", "naive"))
         verdicts = ", ".join(sorted(word for one in eau for word in one.verdicts)) or "none"
         lines.append(
             f"| {NAMES[method]} | {_mean(alone)} | {_mean(naive)} | {_mean(eau)} | "
-            f"{_difference(alone, eau)} | {_smallest(alone, eau)} | {verdicts} |"
+            f"{_difference(alone, naive)} | {_difference(alone, eau)} | {_smallest(alone, eau)} | "
+            f"{verdicts} |"
         )
     return "\n".join([*lines, ""]) if len(lines) > HEAD else ""
 
@@ -99,6 +112,8 @@ def users(results: Sequence[Result]) -> str:
         "| user | knobs fixed | knobs evolved | difference | could be seen |",
         "|---|---|---|---|---|",
     ]
+    if not any(one.cell.user in USERS for one in results):
+        return ""
     for user in ("symbolic", *USERS):
         mine = _pick(results, method="ppo", user=user, condition="clean")
         alone, eau = (_pick(mine, support=name) for name in ("alone", "eau"))
@@ -126,12 +141,14 @@ def cost(results: Sequence[Result]) -> str:
     )
 
 
-def curves(results: Sequence[Result]) -> dict[str, list[float]]:
-    """Return the mean learning curve over methods and seeds, by condition and support."""
+def curves(results: Sequence[Result], world: str) -> dict[str, list[float]]:
+    """Return a world's mean learning curve over methods and seeds, by condition and support."""
     found: dict[str, list[float]] = {}
     for condition in CONDITIONS:
         for support in SUPPORTS[:2]:
-            mine = _pick(results, user="symbolic", condition=condition, support=support)
+            mine = _pick(
+                results, world=world, user="symbolic", condition=condition, support=support
+            )
             shortest = min((len(one.curve) for one in mine), default=0)
             if shortest:
                 found[f"{condition}, {support}"] = [
@@ -148,6 +165,24 @@ def _pick(results: Sequence[Result], **wanted: str) -> list[Result]:
     ]
 
 
+def _starts(results: Sequence[Result]) -> str:
+    starts = [one.start for one in results]
+    low, high = min(starts), max(starts)
+    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+
+
+def _unequal(results: Sequence[Result]) -> str:
+    """Return a sentence where cells were not trained for equally many tokens, else nothing."""
+    tokens = [one.action_tokens for one in results]
+    if max(tokens) <= (1 + EQUAL) * min(tokens):
+        return ""
+    return f" Cells are not at equal tokens: they wrote {min(tokens):,} to {max(tokens):,}."
+
+
+def _figure(world: str) -> Path:
+    return FIGURES / f"grid-{world}.svg"
+
+
 def _mean(results: Sequence[Result]) -> str:
     # A share stays a share, however few seeds there are.
     return _with_interval(
@@ -155,8 +190,8 @@ def _mean(results: Sequence[Result]) -> str:
     )
 
 
-def _difference(alone: Sequence[Result], eau: Sequence[Result]) -> str:
-    return _with_interval(_pairs(alone, eau), lambda value: f"{value:+.2f}")
+def _difference(alone: Sequence[Result], other: Sequence[Result]) -> str:
+    return _with_interval(_pairs(alone, other), lambda value: f"{value:+.2f}")
 
 
 def _with_interval(values: Sequence[float], form: Callable[[float], str]) -> str:
@@ -182,14 +217,15 @@ def _pairs(alone: Sequence[Result], eau: Sequence[Result]) -> list[float]:
 
 
 def publish(results: Sequence[Result], page: Path) -> None:
-    """Write the tables into a document, and the figure beside it.
+    """Write the tables into a document, and a figure of each world beside it.
 
     Raises:
         DocumentError: if the document has no place for the grid's block.
     """
     if not documents.replace_block(page, BLOCK, markdown(results)):
         raise documents.DocumentError(f"{page} has no block named {BLOCK}; add its markers")
-    target = page.parent / FIGURE
-    target.parent.mkdir(exist_ok=True)
-    title = "Training success by step, mean over methods and seeds"
-    files.write_whole(target, curves_svg(curves(results), title=title).encode())
+    for world in sorted({one.cell.world for one in results}):
+        target = page.parent / _figure(world)
+        target.parent.mkdir(exist_ok=True)
+        title = f"Training success by step in {world}, mean over methods and seeds"
+        files.write_whole(target, curves_svg(curves(results, world), title=title).encode())

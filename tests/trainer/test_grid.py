@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from trainer import grid, grid_table, planted, recipe_file
-from trainer.grid import Cell, Result
+from trainer import documents, grid, grid_table, planted, recipe_file
+from trainer.grid import Result
+from trainer.grid_cells import METHODS, USERS, WORLDS, Cell, cells
 
 PPO = Cell("ppo", "symbolic", "planted", "alone", 0)
 
@@ -40,45 +41,80 @@ def pair(seed: int, alone: float, eau: float) -> list[Result]:
 
 
 def test_every_cell_is_a_run_that_its_recipe_describes(tmp_path: Path) -> None:
-    found = list(grid.cells(range(2)))
-    assert len({cell.name for cell in found}) == len(found) == 2 * (5 * 3 * 2 + 4 * 2)
+    found = list(cells(range(2)))
+    of_methods = 5 * 3 * 2
+    assert len({cell.name for cell in found}) == len(found) == 2 * (2 * of_methods + 4 * 2)
     for cell in found:
-        config = recipe_file.load(grid.METHODS[cell.method], cell.overrides(tmp_path))
+        config = recipe_file.load(METHODS[cell.method], cell.overrides(tmp_path))
         assert (config.seed, config.policy.kind) == (cell.seed, "checkpoint")
+        assert list(config.worlds) == [cell.world]
         assert bool(config.plant) == (cell.condition == "planted")
         assert config.meta_agent.agent == ("operator" if cell.support == "eau" else None)
         planted.check(config.plant, worlds=tuple(config.worlds))
 
 
-def test_cells_of_a_seed_come_before_those_of_the_next() -> None:
-    seeds = [cell.seed for cell in grid.cells(range(3))]
-    assert seeds == sorted(seeds)
+def test_a_cell_is_called_by_all_that_it_is() -> None:
+    assert PPO.name == "grid-travel-ppo-symbolic-planted-alone-s0"
+    assert replace(PPO, world="colbench", seed=2).name == (
+        "grid-colbench-ppo-symbolic-planted-alone-s2"
+    )
 
 
-def test_every_cell_has_the_same_budget_of_tokens(tmp_path: Path) -> None:
-    budgets = {
-        recipe_file.load(grid.METHODS[cell.method], cell.overrides(tmp_path)).max_action_tokens
-        for cell in grid.cells([0])
-    }
-    assert budgets == {grid.BUDGET_TOKENS}
+def test_cells_of_a_seed_come_before_those_of_the_next_and_travel_first_in_each() -> None:
+    found = list(cells(range(3)))
+    places = [(cell.seed, list(WORLDS).index(cell.world)) for cell in found]
+    assert places == sorted(places)
+    assert next(iter(WORLDS)) == "travel"
+
+
+def test_a_world_has_its_own_number_of_seeds_and_one_has_the_ablation_of_users() -> None:
+    found = list(cells(range(10)))
+    seeds = {world: {cell.seed for cell in found if cell.world == world} for world in WORLDS}
+    assert seeds == {"travel": set(range(5)), "colbench": set(range(3))}
+    assert {cell.world for cell in found if cell.user in USERS} == {"travel"}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_world_is_the_same_for_a_method_and_in_the_recipe_of_its_start(
+    name: str, tmp_path: Path
+) -> None:
+    start = recipe_file.load(WORLDS[name].recipe)
+    cell = recipe_file.load(
+        "demo", Cell("ppo", "symbolic", "clean", "alone", 0, name).overrides(tmp_path)
+    )
+    assert cell.worlds == start.worlds
+    assert cell.rollout.max_new_tokens == start.rollout.max_new_tokens
+    assert cell.rollout.context_tokens == start.rollout.context_tokens
+    assert cell.learner == start.learner
+    assert cell.knobs["agent"] == start.knobs["agent"]
+
+
+def test_every_cell_of_a_world_has_the_same_budget_of_tokens(tmp_path: Path) -> None:
+    for cell in cells([0]):
+        config = recipe_file.load(METHODS[cell.method], cell.overrides(tmp_path))
+        assert config.max_action_tokens == WORLDS[cell.world].budget_tokens
 
 
 def test_a_difference_is_taken_seed_by_seed() -> None:
-    table = grid_table.methods([*pair(0, 0.3, 0.8), *pair(1, 0.5, 0.9)], "planted")
-    assert (
-        "| PPO | 0.40 (0.00 to 1.00) | - | 0.85 (0.21 to 1.00) | +0.45 (-0.19 to +1.09) |" in table
-    )
-    assert "| 0.14 | help, help |" in table
+    table = grid_table.methods([*pair(0, 0.3, 0.8), *pair(1, 0.5, 0.9)], "travel", "planted")
+    assert "| PPO | 0.40 (0.00 to 1.00) | - | 0.85 (0.21 to 1.00) | - | +0.45 (" in table
+    assert "(-0.19 to +1.09) | 0.14 | help, help |" in table
+
+
+def test_the_naive_baseline_is_compared_with_nobody_by_seed_too() -> None:
+    naive = result(replace(PPO, support="naive"), 0.2)
+    table = grid_table.methods([*pair(0, 0.3, 0.8), naive], "travel", "planted")
+    assert "| 0.20 (1 seed) | 0.80 (1 seed) | -0.10 (1 seed) | +0.50 (1 seed) |" in table
 
 
 def test_one_seed_has_no_interval() -> None:
-    table = grid_table.methods(pair(0, 0.3, 0.8), "planted")
-    assert "| PPO | 0.30 (1 seed) | - | 0.80 (1 seed) | +0.50 (1 seed) | - | help |" in table
+    table = grid_table.methods(pair(0, 0.3, 0.8), "travel", "planted")
+    assert "| PPO | 0.30 (1 seed) | - | 0.80 (1 seed) | - | +0.50 (1 seed) | - | help |" in table
 
 
 def test_a_seed_without_its_pair_is_left_out_of_the_difference() -> None:
     lonely = result(replace(PPO, seed=2, support="eau"), 0.1)
-    table = grid_table.methods([*pair(0, 0.3, 0.8), lonely], "planted")
+    table = grid_table.methods([*pair(0, 0.3, 0.8), lonely], "travel", "planted")
     assert "+0.50 (1 seed)" in table
 
 
@@ -87,7 +123,53 @@ def test_the_page_says_what_co_evolution_cost() -> None:
     assert "9 s of a run, 10% of the time" in told
     assert "brought into force: 1 in 1 runs" in told
     assert "a clean world" not in told, "a table without a row is left out"
-    assert told.startswith("2 of the 190 cells of 5 seeds have been run; seeds 0")
+    assert told.startswith(
+        "2 of the 280 cells have been run: 2 in `travel` of 5 seeds, 0 in `colbench` of 3 seeds."
+    )
+
+
+def test_each_world_has_tables_of_its_own_and_says_what_its_cells_began_with() -> None:
+    second = [
+        replace(one, cell=replace(one.cell, world="colbench"), start=0.3, action_tokens=45_000)
+        for one in pair(0, 0.2, 0.7)
+    ]
+    told = grid_table.markdown([*pair(0, 0.3, 0.8), *second])
+    travel, colbench = told.split("### In `colbench`")
+    assert travel.count("| PPO |") == colbench.count("| PPO |") == 1
+    assert "| 0.30 (1 seed)" in travel and "| 0.20 (1 seed)" in colbench
+    assert "succeed in 0.40." in travel and "succeed in 0.30." in colbench
+    assert "75,000 tokens" in travel and "45,000 tokens" in colbench
+    assert "not at equal tokens" not in told
+
+
+def test_cells_that_wrote_unequally_many_tokens_are_told() -> None:
+    short, eau = pair(0, 0.3, 0.8)
+    told = grid_table.markdown([replace(short, action_tokens=60_000), eau])
+    assert "Cells are not at equal tokens: they wrote 60,000 to 75,000." in told
+
+
+def test_the_ablation_of_users_is_told_where_it_was_run() -> None:
+    clean = [replace(one, cell=replace(one.cell, condition="clean")) for one in pair(0, 0.3, 0.8)]
+    assert "Who plays the user" not in grid_table.markdown(clean)
+    noisy = [replace(one, cell=replace(one.cell, user="noisy")) for one in clean]
+    assert "| noisy alone (epsilon 0) | 0.30" in grid_table.markdown([*clean, *noisy])
+
+
+def test_a_published_page_shows_the_curves_of_every_world_that_was_run(tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    page.write_text("<!-- begin grid: generated, edit its source -->\n<!-- end grid -->\n")
+    second = [replace(one, cell=replace(one.cell, world="colbench")) for one in pair(0, 0.2, 0.7)]
+    grid_table.publish(second, page)
+    assert "(figures/grid-colbench.svg)" in page.read_text()
+    assert "in colbench" in (tmp_path / "figures" / "grid-colbench.svg").read_text()
+    assert not (tmp_path / "figures" / "grid-travel.svg").exists()
+
+
+def test_a_page_without_a_place_for_the_tables_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    page.write_text("nothing\n")
+    with pytest.raises(documents.DocumentError, match="no block named grid"):
+        grid_table.publish(pair(0, 0.3, 0.8), page)
 
 
 def test_a_grid_without_cells_says_so() -> None:
@@ -96,7 +178,7 @@ def test_a_grid_without_cells_says_so() -> None:
 
 def test_the_figure_shows_what_all_runs_have_in_common() -> None:
     short = result(PPO, 0.3, curve=(0.4, 0.5))
-    curves = grid_table.curves([*pair(0, 0.3, 0.8), short])
+    curves = grid_table.curves([*pair(0, 0.3, 0.8), short], "travel")
     assert curves == {"planted, alone": [0.4, 0.5], "planted, eau": [0.4, 0.5, 0.8]}
 
 

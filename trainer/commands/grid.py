@@ -1,4 +1,4 @@
-"""`eau grid`: every method alone and with EAU, over seeds, in a clean world and a faulty one."""
+"""`eau grid`: every method alone and with EAU, over seeds, in worlds clean and faulty."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from trainer.run_folder import RUNS
 
 
 def command(
-    seeds: Annotated[int, typer.Option(help="How many seeds.")] = 5,
+    seeds: Annotated[
+        int, typer.Option(help="How many seeds; a world has no more than it declares.")
+    ] = 5,
     only: Annotated[str, typer.Option(help="Shell pattern of the cells to run.")] = "*",
     jobs: Annotated[int, typer.Option(help="Cells that run at once.")] = 1,
     runs: Path = RUNS,
