@@ -72,7 +72,7 @@ WORLDS: Mapping[str, GridWorld] = {
             "rollout.max_new_tokens=32",
         ),
         budget_tokens=45_000,
-        max_steps=10,
+        max_steps=6,
         faulty_max_steps=3,
         fault="the turn limit leaves no turn to ask for the third number",
         num_seeds=3,

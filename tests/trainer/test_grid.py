@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gate.contract import knobs
 from trainer import documents, grid, grid_table, planted, recipe_file
 from trainer.grid import Result
 from trainer.grid_cells import METHODS, USERS, WORLDS, Cell, cells
@@ -72,6 +73,13 @@ def test_a_world_has_its_own_number_of_seeds_and_one_has_the_ablation_of_users()
     seeds = {world: {cell.seed for cell in found if cell.world == world} for world in WORLDS}
     assert seeds == {"travel": set(range(5)), "colbench": set(range(3))}
     assert {cell.world for cell in found if cell.user in USERS} == {"travel"}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_fault_can_be_taken_back_in_one_write(name: str) -> None:
+    world, spec = WORLDS[name], knobs.specs()["environment.max_steps"]
+    assert spec.max_step.allows(world.faulty_max_steps, world.max_steps)
+    assert world.faulty_max_steps < world.max_steps
 
 
 @pytest.mark.parametrize("name", WORLDS)
