@@ -32,6 +32,11 @@ COMMANDS: Mapping[str, str] = {
         "Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."
     ),
     "show": "Read dialogues, the newest first, with events, facts revealed and payments.",
+    "watch": "Watch a run: success, what is in force, open tests, health and news; until it ends.",
+    "why": "Tell what was in force in a step, who put it there and why, and what it had shown.",
+    "history": (
+        "List what came into force and what was found, a line each, with effect and interval."
+    ),
     "compare": (
         "Compare runs: success over the last steps, with its interval where there are seeds."
     ),

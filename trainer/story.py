@@ -12,19 +12,12 @@ from typing import Any
 
 from gate.contract import experiments, ledger
 from gate.contract.experiments import Experiment, Outcome
-from gate.contract.ledger import Entry, EntryKind, Revision, RevisionKind
+from gate.contract.ledger import Entry, EntryKind, Revision
 from gate.contract.paths import RunPaths
+from trainer.looking import origin
 
 STEPS_AROUND = 5
 """Steps before and after a revision over which success is averaged."""
-
-_DOORS: Mapping[RevisionKind, str] = {
-    RevisionKind.DIRECT_EDIT: "somebody saved a knob file",
-    RevisionKind.COMMAND: "a command of the gate",
-    RevisionKind.PROPOSAL: "a proposal that the gate let pass",
-    RevisionKind.REVERT: "an earlier revision is taken back",
-    RevisionKind.PLANTED: "a planted fault",
-}
 
 
 def tell(run: RunPaths, steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -75,7 +68,7 @@ def _revision(revision: Revision, steps: Sequence[Mapping[str, Any]]) -> Iterato
     worlds = f"worlds of folder {revision.world:04d}" if revision.details.get("worlds") else ""
     what = ", ".join(part for part in (changes, worlds) if part)
     yield (
-        f"step {revision.step}: revision {revision.number}, {_DOORS[revision.kind]}: {what}"
+        f"step {revision.step}: revision {revision.number}, {origin.DOORS[revision.kind]}: {what}"
         f"{_around(revision.step, steps)}"
     )
     if revision.reason:

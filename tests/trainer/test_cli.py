@@ -74,6 +74,10 @@ def test_asking_for_help_and_reading_load_no_tensor_library(checkout: Path) -> N
         ["show", GOLDEN_RUN],
         ["show", GOLDEN_RUN, "--failed", "--json"],
         ["compare", GOLDEN_RUN],
+        ["why", GOLDEN_RUN, "2"],
+        ["why", GOLDEN_RUN, "2", "--json"],
+        ["history", GOLDEN_RUN],
+        ["watch", GOLDEN_RUN, "--once"],
     ]
     refused = [[name, "nowhere"] for name in ("train", "resume", "evaluate", "show", "compare")]
     told = watched([*asked, *read, *refused], checkout)
