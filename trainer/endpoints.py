@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from trainer.judges.model import ModelJudge
 from trainer.judges.seam import Judge
-from trainer.recipe import EndpointConfig, JudgeConfig
+from trainer.recipe import JudgeConfig, ServiceConfig
 from trainer.users.endpoint import EndpointModel
 from trainer.users.spending import Meter, Spent
 
 
-def make_meter(endpoint: EndpointConfig, *, before: Spent | None = None) -> Meter:
+def make_meter(endpoint: ServiceConfig, *, before: Spent | None = None) -> Meter:
     """Return the meter of an endpoint, by the prices and limits of the recipe.
 
     Args:
@@ -22,7 +22,7 @@ def make_meter(endpoint: EndpointConfig, *, before: Spent | None = None) -> Mete
     return Meter(endpoint.price, endpoint.limit, before=before)
 
 
-def endpoint_model(endpoint: EndpointConfig, meter: Meter) -> EndpointModel:
+def endpoint_model(endpoint: ServiceConfig, meter: Meter) -> EndpointModel:
     """Return the model behind an endpoint.
 
     Args:

@@ -20,7 +20,6 @@ from trainer.rollout.collect import Rollout
 from trainer.run import Ending, Run, append, close, event, save, tell, with_room
 from trainer.summary import step_record
 from trainer.telling import Told
-from trainer.users.spending import Meter
 
 
 def train(run: Run) -> Ending:
@@ -32,9 +31,9 @@ def train(run: Run) -> Ending:
         # The end is a knob too: the files are looked at before it is believed.
         status = ahead.status if ahead else reconcile(run, run.snapshot.step + 1)
         if ahead is None:
-            if run.meter is not None and (spent := run.meter.exhausted()) is not None:
+            if (spent := run.exhausted) is not None:
                 save(run)
-                return close(run, Ending.STOPPED, f"users.endpoint: {spent}")
+                return close(run, Ending.STOPPED, spent)
             # Another revision may have taken back what broke everything.
             if limit is not None and status.revision == run.snapshot.revision:
                 save(run)
@@ -64,7 +63,7 @@ def train_step(run: Run, status: KnobStatus) -> Snapshot:
     began = run.clock()
     played = overlap.played(run) or roll_out(run, status)
     dealt, after = played.dealt, state_after(run.snapshot, played)
-    tell(run, stage="learn", **_spent_so_far(run.meter))
+    tell(run, stage="learn", **_spent_so_far(run))
     version = run.learner.policy_version
     with overlap.playing_ahead(run, dealt, after):
         stats = improve(run, played.rollout, status.knobs)
@@ -81,6 +80,7 @@ def train_step(run: Run, status: KnobStatus) -> Snapshot:
         step_s=run.clock() - began,
         now=run.now(),
         endpoint=run.meter.told(played.spent) if run.meter and played.spent else None,
+        judge=_judging(run, played.rollout),
     )
     write(run, record, played)
     return after
@@ -93,9 +93,25 @@ def roll_out(run: Run, status: KnobStatus) -> Played:
     return play(run, dealt)
 
 
-def _spent_so_far(meter: Meter | None) -> dict[str, Any]:
-    """Return the field of `status.json` that tells what the user's endpoint cost."""
-    return {} if meter is None else {"endpoint": meter.told(meter.total)}
+def _spent_so_far(run: Run) -> dict[str, Any]:
+    """Return the fields of `status.json` that tell what user and judge cost."""
+    meters = {"endpoint": run.meter, "judge": run.judge_meter}
+    return {name: one.told(one.total) for name, one in meters.items() if one is not None}
+
+
+def _judging(run: Run, rollout: Rollout) -> dict[str, float] | None:
+    """Return what a step asked of the judge, as its record tells it; None where rules decide."""
+    if run.judge_meter is None:
+        return None
+    asked = rollout.judging
+    return {
+        "asked": asked.asked,
+        "repeated": asked.repeated,
+        "failed": asked.failed,
+        "pinned": asked.pinned,
+        "seconds": asked.seconds,
+        **run.judge_meter.told(asked.spent),
+    }
 
 
 def improve(run: Run, rollout: Rollout, knobs: Knobs) -> UpdateStats | None:

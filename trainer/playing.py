@@ -8,7 +8,7 @@ module knows nothing about what is learnt.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gate.contract.sides import Side
 from gate.guard import Condition, KnobStatus
@@ -129,6 +129,12 @@ def deal_step(run: Run, status: KnobStatus, before: Snapshot) -> Dealt:
         mixes=sides.mixes(playing, usual),
         seed=run.config.seed,
     )
+    # A step that is played again asks no judge what its record holds.
+    said = run.log.answers(step) if run.judge_meter is not None else {}
+    assignments = tuple(
+        replace(one, answers=said[one.episode_id]) if said.get(one.episode_id) else one
+        for one in assignments
+    )
     # A new revision of the worlds means new workers, here and nowhere else.
     run.scene.places.keep({condition.world_revision for condition in playing.values()})
     return Dealt(step, status, playing, assignments, cursor, run.learner.policy_version)
@@ -139,6 +145,8 @@ def play(run: Run, dealt: Dealt) -> Played:
     before = run.meter.total if run.meter else None
     rollout = run.collect(dealt.assignments, run.scene, conditions=dealt.conditions)
     spent = run.meter.total.minus(before) if run.meter and before else None
+    if run.judge_meter is not None:
+        run.judge_meter.add(rollout.judging.elsewhere)
     return Played(dealt, rollout, spent)
 
 

@@ -14,7 +14,7 @@ from trainer.policy.lora_options import lora_faults
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.ppo.config_check import check_config, group_faults
 from trainer.ppo.deepspeed_options import launched_here, launched_size, option_faults
-from trainer.recipe import EndpointConfig, ModelSize, PolicyConfig, RunConfig, UsersConfig
+from trainer.recipe import ModelSize, PolicyConfig, RunConfig, ServiceConfig, UsersConfig
 from trainer.users.endpoint import EndpointModel
 from trainer.users.spending import Meter
 from trainer.worlds import catalog
@@ -185,7 +185,7 @@ def _judge(config: RunConfig) -> Iterator[str]:
         )
 
 
-def endpoint_faults(endpoint: EndpointConfig, place: str) -> Iterator[str]:
+def endpoint_faults(endpoint: ServiceConfig, place: str) -> Iterator[str]:
     """Yield what stands in the way of an endpoint; nothing is sent to it.
 
     Args:

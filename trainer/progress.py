@@ -107,7 +107,9 @@ def line(record: StepRecord) -> str:
     if record.anchor_success is not None:
         told.append(f"anchors {record.anchor_success:.2f}")
     if record.endpoint:
-        told.append(_endpoint(record.endpoint))
+        told.append(f"endpoint {_spent(record.endpoint)}")
+    if record.judge:
+        told.append(f"judge {_spent(record.judge)}")
     if record.test is not None:
         told.append(_test(record))
     if record.quarantined or record.dropped:
@@ -115,11 +117,11 @@ def line(record: StepRecord) -> str:
     return "  ".join(told)
 
 
-def _endpoint(spent: Mapping[str, float]) -> str:
-    """Return what the step asked of the user's endpoint."""
+def _spent(spent: Mapping[str, float]) -> str:
+    """Return what the step asked of an endpoint."""
     tokens = spent.get("prompt_tokens", 0) + spent.get("completion_tokens", 0)
     cost = f" ${spent['usd']:.4f}" if "usd" in spent else ""
-    return f"endpoint {tokens:.0f} tok{cost}"
+    return f"{tokens:.0f} tok{cost}"
 
 
 def _test(record: StepRecord) -> str:

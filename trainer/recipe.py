@@ -86,8 +86,8 @@ class WorldConfig:
 
 
 @dataclass(frozen=True)
-class EndpointConfig:
-    """An OpenAI-compatible service that plays the user, or judges."""
+class ServiceConfig:
+    """An OpenAI-compatible service and what may be asked of it."""
 
     base_url: str = ""
     model: str = ""
@@ -98,14 +98,20 @@ class EndpointConfig:
     retries: int = 2
     concurrency: int = 16
     max_tokens: int = 256
-    """Tokens of one reply, private thoughts included."""
-    style: Literal["json", "tagged", "plain"] = "json"
-    """How the model is asked to write: a form with thought, strategy and message, or `plain` words,
-    for role-play models that know no form; their replies carry no strategy."""
+    """Tokens of one answer, private thoughts included."""
     price: Prices = Prices()
     """Dollars per million tokens, as you state them; without, only tokens are counted."""
     limit: Limits = Limits()
     """What a run may spend there; once it is reached, the run stops with a checkpoint."""
+
+
+@dataclass(frozen=True)
+class EndpointConfig(ServiceConfig):
+    """A service that plays the user."""
+
+    style: Literal["json", "tagged", "plain"] = "json"
+    """How the model is asked to write: a form with thought, strategy and message, or `plain` words,
+    for role-play models that know no form; their replies carry no strategy."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,8 @@ class UsersConfig:
 
 
 @dataclass(frozen=True)
-class JudgeEndpoint(EndpointConfig):
-    """A service that judges; `style` says nothing to it."""
+class JudgeEndpoint(ServiceConfig):
+    """A service that judges."""
 
     max_tokens: int = 1024
     """Tokens of one answer, its reasons included."""

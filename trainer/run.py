@@ -80,6 +80,8 @@ class Run:
     stop_asked: Callable[[], bool] = lambda: False
     meter: Meter | None = None
     """Counts what an endpoint that plays the user is asked; None without one."""
+    judge_meter: Meter | None = None
+    """Counts what a judge's endpoint is asked, by all ranks; None where rules decide."""
     last_status: KnobStatus | None = None
 
     @property
@@ -87,6 +89,15 @@ class Run:
         """The step at which the run ends, as in force."""
         live = self.live.current.get("agent.total_steps")
         return self.config.total_steps if live is None else int(live)
+
+    @property
+    def exhausted(self) -> str | None:
+        """Which endpoint's limit is reached, in a sentence; None while there is room."""
+        meters = {"users.endpoint": self.meter, "judge.endpoint": self.judge_meter}
+        for place, meter in meters.items():
+            if meter is not None and (spent := meter.exhausted()) is not None:
+                return f"{place}: {spent}"
+        return None
 
     @property
     def has_spent_its_tokens(self) -> bool:

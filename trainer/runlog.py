@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from gate.contract import files, records
 from gate.contract.paths import RunPaths
 from gate.contract.records import EpisodeRecord, EventRecord, StatusRecord, StepRecord
 from trainer.episode import Episode, Turn
+from trainer.question import Answer, Answers
 from trainer.rollout.schedule import Assignment
 
 REMEMBERED_STEPS = 16
@@ -66,12 +67,25 @@ class RunLog:
         self._status: StatusRecord | None = None
         before = _status_before(paths.status)
         self._spent = _mapping(before, "endpoint") or {}
+        self._judge_spent = _mapping(before, "judge") or {}
         self._under_way = _mapping(before, "under_way")
 
     @property
     def spent(self) -> Mapping[str, Any]:
         """What earlier processes of the run asked of the user's endpoint (`status.json`)."""
         return self._spent
+
+    @property
+    def judge_spent(self) -> Mapping[str, Any]:
+        """What earlier processes of the run asked of the judge's endpoint (`status.json`)."""
+        return self._judge_spent
+
+    def answers(self, step: int) -> Mapping[str, Answers]:
+        """Return what a judge said of each episode of a step that is on file, by episode."""
+        path = self._paths.episodes_of(step)
+        content = path.read_bytes() if path.is_file() else b""
+        found = files.parse_lines(content.split(b"\n")).records
+        return {str(one.get("id")): _answers(one.get("judged")) for one in found}
 
     @property
     def last_step(self) -> int:
@@ -142,6 +156,7 @@ class RunLog:
             self._status = replace(
                 _blank_status(self._paths.root.name),
                 endpoint=self._spent,
+                judge=self._judge_spent,
                 under_way=self._under_way,
             )
         self._status = replace(
@@ -224,7 +239,20 @@ def episode_values(episode: Episode) -> dict[str, Any]:
         "error": episode.error,
         "side": episode.side.value,
         "pinned_success": episode.pinned_success,
+        "judged": [asdict(one) for one in episode.judged],
     }
+
+
+def _answers(judged: Any) -> dict[str, Answer]:
+    """Return the answers that a record holds; what is none is passed over."""
+    found: dict[str, Answer] = {}
+    for one in judged if isinstance(judged, list) else ():
+        told = one if isinstance(one, Mapping) else {}
+        question, answer = told.get("question"), told.get("answer")
+        if isinstance(question, str) and isinstance(answer, list):
+            numbers = [value for value in answer if isinstance(value, int | float)]
+            found[question] = tuple(map(float, numbers))
+    return found
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -188,6 +188,9 @@ def _live_run(
     with ExitStack() as stack:
         stack.callback(sampler.close)
         meter = endpoints.make_meter(config.users.endpoint, before=spending.from_record(log.spent))
+        judge_meter = endpoints.make_meter(
+            config.judge.endpoint, before=spending.from_record(log.judge_spent)
+        )
         places = stack.enter_context(
             assembly.make_places(config, paths.world_revision, meter=meter)
         )
@@ -213,7 +216,7 @@ def _live_run(
             config=config,
             paths=paths,
             live=live,
-            scene=assembly.make_scene(config, policy, sampler, places),
+            scene=assembly.make_scene(config, policy, sampler, places, judge_meter=judge_meter),
             learner=following.leading(learner, ranks),
             collect=following.together(ranks, meter, sampler),
             overlap=overlap,
@@ -221,6 +224,7 @@ def _live_run(
             log=log,
             snapshot=snapshot,
             meter=meter if config.users.other == "llm" else None,
+            judge_meter=judge_meter if config.judge.kind == "endpoint" else None,
             saved_step=snapshot.step if directory is not None else None,
             checkpoint_parts={assembly.POLICY_PART: partial(skeleton.save, policy)},
         )

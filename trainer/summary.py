@@ -36,6 +36,7 @@ def step_record(
     step_s: float,
     now: float,
     endpoint: Mapping[str, float] | None = None,
+    judge: Mapping[str, float] | None = None,
 ) -> StepRecord:
     """Return the record of a step.
 
@@ -51,6 +52,7 @@ def step_record(
         step_s: Seconds that the step took.
         now: Seconds since 1970.
         endpoint: What the step asked of the user's endpoint; None without one.
+        judge: What it asked of the judge; None where rules decide.
     """
     spent, test = rollout.timings, status.test
     return StepRecord(
@@ -68,6 +70,7 @@ def step_record(
         updated=stats is not None,
         params_digest=params_digest,
         endpoint=endpoint or {},
+        judge=judge or {},
         rollout_s=round(spent.get("rollout", 0.0), 4),
         sample_s=round(spent.get("sample", 0.0), 4),
         world_s=round(spent.get("world", 0.0), 4),

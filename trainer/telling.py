@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gate.contract.records import StepRecord
 from gate.guard import KnobStatus
-from trainer.episode import Outcome
+from trainer.episode import Outcome, StopReason
 from trainer.rollout.collect import Rollout
 
 CONSTANT_STEPS = 10
@@ -93,6 +93,11 @@ def episodes(record: StepRecord, rollout: Rollout) -> Iterator[Told]:
                 episode.stop.outcome.value,
                 {"episode": episode.id, "stop": episode.stop.value, "error": episode.error},
             )
+    if rollout.judging.failed:
+        failed = StopReason.JUDGE_UNAVAILABLE
+        reasons = (one.error for one in rollout.episodes if one.stop is failed)
+        detail = {"questions": rollout.judging.failed, "error": next(reasons, None)}
+        yield Told("judge_failed", detail)
     for name, error in rollout.unscored.items():
         yield Told("unscored", {"episode": name, "error": error})
     if not record.updated:

@@ -19,6 +19,7 @@ def told(
     clock: bool = False,
     default: Any = MISSING,
     empty: bool = False,
+    none: bool = False,
 ) -> Any:
     """Declare one field of a record.
 
@@ -28,8 +29,11 @@ def told(
         clock: True when the value depends on the machine's speed or time of day.
         default: The value of a record that was written before the field existed.
         empty: True where that value is an empty map.
+        none: True where that value is an empty list.
     """
     metadata = {"sentence": sentence, "unit": unit, "clock": clock}
+    if none:
+        return field(metadata=metadata, default_factory=list[Any])
     if empty:
         return field(metadata=metadata, default_factory=dict[str, Any])
     if default is MISSING:
@@ -127,6 +131,14 @@ class StepRecord:
         clock=True,
         empty=True,
     )
+    judge: Mapping[str, float] = told(
+        "What the step asked of the judge: `asked` questions that went out, `repeated` ones that "
+        "were answered by what had been said before, `failed` ones without a usable answer, "
+        "`pinned` ones that only revision 0's verifier asked, the `seconds` waited, and the counts "
+        "of `endpoint`. Empty where rules decide.",
+        clock=True,
+        empty=True,
+    )
     rollout_s: float = told("Time of the rollout.", unit="seconds", clock=True)
     sample_s: float = told("Part of it in the sampler.", unit="seconds", clock=True)
     world_s: float = told("Part of it waiting for worlds.", unit="seconds", clock=True)
@@ -171,6 +183,7 @@ EVENT_KINDS: Mapping[str, str] = {
     "quarantined": "An episode was spoilt by the infrastructure; says which and why.",
     "dropped": "An episode held no token of the policy.",
     "user_failed": "A user engine had no answer within its deadline and retries.",
+    "judge_failed": "Questions to a judge had no usable answer; says how many, and one reason.",
     "knob_adopted": "An edit of knob files came into force.",
     "knob_refused": "An edit was refused; the values before it stay in force.",
     "proposal_adopted": "A proposal came into force; says its number, revision and changes.",
@@ -227,6 +240,12 @@ class EpisodeRecord:
     pinned_success: float | None = told(
         "The verdict of revision 0's verifier; null where there is none.", default=None
     )
+    judged: list[dict[str, Any]] = told(
+        "What a judge was asked and said, for verdict and replay: digest of the `question`, "
+        "`judge`, `criteria`, `answer` (a value in [0, 1] for each), and `pinned` where only "
+        "revision 0's verifier asked. Never shown to the agent. Empty where rules decide.",
+        none=True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,6 +289,11 @@ class StatusRecord:
     endpoint: Mapping[str, float] = told(
         "The counts of `endpoint` in `steps.jsonl` for the whole run: all its processes, replayed "
         "and unfinished steps included.",
+        clock=True,
+        empty=True,
+    )
+    judge: Mapping[str, float] = told(
+        "The same of the judge: those counts of `judge` in `steps.jsonl` that `endpoint` has, too.",
         clock=True,
         empty=True,
     )

@@ -15,7 +15,7 @@ import httpx
 
 from trainer import preflight
 from trainer.doctor.finding import Finding, Level, Patient
-from trainer.recipe import EndpointConfig
+from trainer.recipe import ServiceConfig
 
 DEADLINE_S = 5.0
 MAX_BYTES = 1 << 20
@@ -80,7 +80,7 @@ def ports(patient: Patient) -> Iterator[Finding]:
     yield Finding("ports", Level.OK, f"port {named} is free for the ranks to meet")
 
 
-def ask(endpoint: EndpointConfig, key: str) -> tuple[Level, str]:
+def ask(endpoint: ServiceConfig, key: str) -> tuple[Level, str]:
     """Return what a service says about its models.
 
     Args:
@@ -107,7 +107,7 @@ def ask(endpoint: EndpointConfig, key: str) -> tuple[Level, str]:
     return Level.OK, f"it serves {endpoint.model}; nothing was generated"
 
 
-def _named(patient: Patient) -> Iterator[tuple[str, EndpointConfig, bool]]:
+def _named(patient: Patient) -> Iterator[tuple[str, ServiceConfig, bool]]:
     """Yield the services of a recipe: place, settings, and whether training needs them."""
     if patient.config is None:
         return
