@@ -17,7 +17,6 @@ from functools import cache
 from pathlib import Path
 
 import torch
-from torch import nn
 from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
@@ -29,6 +28,7 @@ from trainer.policy.build import Policy
 from trainer.policy.frozen import Adapted
 from trainer.policy.local import LocalSampler
 from trainer.policy.local_chat import LocalChatModel
+from trainer.policy.narrowing import hold_in
 from trainer.policy.sampler import Sampler
 from trainer.policy.sglang_sampler import SglangSampler
 from trainer.policy.warmstart import Demonstration
@@ -93,7 +93,7 @@ def new_policy(config: RunConfig, dialogues: list[Demonstration], report: Report
     lies_there = config.policy.kind in ("path", "smollm2")
     path = _directory(config.policy).resolve() if lies_there else None
     digest = frozen.digest_of(path) if path is not None else ""
-    nn.Module.to(policy.model, getattr(torch, options.base_dtype))
+    hold_in(policy.model, getattr(torch, options.base_dtype))
     lora.attach(policy.model, options, seed=seeds.derive(config.seed, "lora"))
     return replace(policy, adapted=Adapted(options, path, digest))
 
@@ -187,7 +187,7 @@ def make_learner(
     first = _first_policy(policy, origin) if reference else None
     if first is not None and config.backend == "deepspeed" and policy.adapted is None:
         # It is only read: in the learner's own type it takes half of a GPU's room for it.
-        first = first.to(getattr(torch, config.deepspeed.dtype))
+        hold_in(first, getattr(torch, config.deepspeed.dtype))
     seed, ranks = seeds.derive(config.seed, "learner"), join_ranks(config)
     if ranks is None:
         learner: Learner = TorchLearner(

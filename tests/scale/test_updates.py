@@ -44,6 +44,14 @@ def _cases() -> list[dict[str, Any]]:
     for stage in (1, 2, 3):
         add(f"offload-{stage}", stage, options={"offload_optimizer": True})
         add(f"half-{stage}", stage, options={"dtype": "bfloat16"}, steps=2)
+    adapters: dict[str, Any] = {"lora": {"rank": 4, "alpha": 8.0}}
+    cases.append({"name": "lora-torch", "backend": "torch", "steps": 2} | adapters)
+    cases.append({"name": "lora-first", "backend": "torch"} | adapters)
+    for stage in (0, 1, 2):
+        add(f"lora-{stage}", stage, steps=2, **adapters)
+        add(f"lora-broken-{stage}", stage, **{"break": True}, **adapters)
+        add(f"lora-resumed-{stage}", stage, load="lora-first", **adapters)
+    add("lora-half", 2, options={"dtype": "bfloat16"}, steps=2, **adapters)
     add("sharded", 3, load="zero-3", steps=0, export="exported")
     add("resharded", 1, load="sharded", steps=0)
     return cases
@@ -145,3 +153,21 @@ def test_half_precision_stays_near_and_moves_float32_weights(folder: Path, stage
     weights = read_tensors(folder / f"half-{stage}" / "actor.safetensors")
     assert all(value.dtype == torch.float32 for value in weights.values())
     assert any(bool((value != value.bfloat16().float()).any()) for value in weights.values())
+
+
+@pytest.mark.parametrize("kind", ["lora", "lora-broken", "lora-resumed"])
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_adapters_learn_the_same_on_ranks_as_in_one_process(
+    folder: Path, kind: str, stage: int
+) -> None:
+    assert_agree(folder, f"{kind}-{stage}", "lora-torch")
+    weights = read_tensors(folder / f"{kind}-{stage}" / "actor.safetensors")
+    assert weights and all("lora_" in name for name in weights), "the base is no part of it"
+
+
+def test_adapters_on_a_base_in_half_precision_learn_nearly_the_same(folder: Path) -> None:
+    for found, wanted in zip(
+        told(folder, "lora-half")["metrics"], told(folder, "lora-torch")["metrics"], strict=True
+    ):
+        assert found["value_loss"] == pytest.approx(wanted["value_loss"], rel=0.02)
+        assert found["actor_grad_norm"] == pytest.approx(wanted["actor_grad_norm"], rel=0.02)

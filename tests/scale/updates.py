@@ -16,6 +16,8 @@ import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from trainer.episode import StopReason
+from trainer.policy import lora
+from trainer.policy.lora_options import LoraOptions
 from trainer.ppo import deepspeed_ranks
 from trainer.ppo.deepspeed_learner import DeepSpeedLearner
 from trainer.ppo.deepspeed_options import DeepSpeedOptions
@@ -81,11 +83,15 @@ def build_batch(count: int = 7) -> list[Trajectory]:
 def build_learner(case: dict[str, Any], ranks: deepspeed_ranks.Ranks) -> Learner:
     """Return a learner as a case wants it."""
     config = LearnConfig(minibatch_dialogues=4, **case.get("config", {}))
-    common = {"seed": 7, "reference_model": build_model(1)}
+    model, reference = build_model(0), build_model(1)
+    if "lora" in case:
+        lora.attach(model, LoraOptions(**case["lora"]), seed=4)
+        reference = lora.without_adapters(model)
+    common = {"seed": 7, "reference_model": reference}
     if case["backend"] == "torch":
-        return TorchLearner(build_model(0), config, **common)
+        return TorchLearner(model, config, **common)
     options = DeepSpeedOptions(bucket_elements=100_000, **case.get("options", {}))
-    return DeepSpeedLearner(build_model(0), config, options, ranks, **common)
+    return DeepSpeedLearner(model, config, options, ranks, **common)
 
 
 def run_case(case: dict[str, Any], folder: Path, ranks: deepspeed_ranks.Ranks) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from trainer.policy.lora_options import ALL_LINEAR, INSTALL, LoraOptions
+from trainer.policy.narrowing import hold_in
 
 ADAPTER = "default"
 """peft's name of the one adapter that a model has here."""
@@ -141,7 +142,7 @@ def merged(model: Model, dtype: torch.dtype | None = None) -> Model:
     """
     whole = copy.deepcopy(without_adapters(model))
     if dtype is not None:
-        nn.Module.to(whole, dtype)
+        hold_in(whole, dtype)
     for name, layer in model.named_modules():
         added = low_rank(layer)
         if added is not None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from trainer.policy.narrowing import exact_buffers
 from trainer.ppo.deepspeed_options import DeepSpeedOptions
 from trainer.ppo.deepspeed_ranks import package
 from trainer.ppo.optimization import make_optimizer, rate_in_force, set_rate
@@ -60,11 +61,12 @@ class Engine:
         self.stage = options.zero_stage
         self._size = size
         optimizer = make_optimizer(network, weight_decay=weight_decay)
-        self.engine, *_ = package().initialize(
-            model=_Visited(network),
-            optimizer=optimizer,
-            config=engine_config(options, max_grad_norm=max_grad_norm),
-        )
+        with exact_buffers(network):
+            self.engine, *_ = package().initialize(
+                model=_Visited(network),
+                optimizer=optimizer,
+                config=engine_config(options, max_grad_norm=max_grad_norm),
+            )
         self.engine.module.eval()
         self._adamw: torch.optim.Optimizer = self.engine.basic_optimizer
         for master in self.masters():

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from trainer.policy.lora import plain
+from trainer.policy.narrowing import hold_in
 from trainer.ppo.config_check import check_config
 from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.critic import critic_like
@@ -102,7 +103,7 @@ class DeepSpeedLearner:
             )
             for name, network in networks
         }
-        nn.Module.to(self._actor, _DTYPES[options.dtype])
+        hold_in(self._actor, _DTYPES[options.dtype])
         self._follow()
         self._networks = Networks(self._engines["actor"], self._engines.get("critic"))
         self._peers = Peers(ranks.rank, ranks.size, self._visit, ranks.total, ranks.largest)
