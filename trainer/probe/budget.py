@@ -1,7 +1,7 @@
 """The time that a probe has, shared out over its checks.
 
 A check that is out of time stops where it stands and is told as unreached, never as passed. The
-clock is an argument; nothing here knows what the time is spent on.
+clock is an argument. Nothing here knows what the time is spent on.
 """
 
 from __future__ import annotations
@@ -27,21 +27,36 @@ class OutOfTime(Exception):
 class Budget:
     """A deadline for everything, and one for the check in progress."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        on_the_wall: Callable[[float], float] = float,
+    ) -> None:
         """Begin now.
 
         Args:
             seconds: For all checks together.
             clock: Seconds since any fixed point.
+            on_the_wall: Returns how long so many of its seconds take by the wall's clock, by which
+                processes are waited for.
         """
-        self._clock = clock
+        self._clock, self._on_the_wall = clock, on_the_wall
         self._began = clock()
+        self._seconds = seconds
         self._ends = self._began + seconds
-        self.loading_s = LOADING_SHARE * seconds
-        """Seconds that one world may take to load."""
-        self.longest_call_s = CALL_SHARE * seconds
-        """Seconds that one call into a world may take."""
         self._until = self._ends
+
+    @property
+    def loading_s(self) -> float:
+        """Seconds on the wall that one world may take to load."""
+        return self._on_the_wall(LOADING_SHARE * self._seconds)
+
+    @property
+    def longest_call_s(self) -> float:
+        """Seconds on the wall that one call into a world may take now."""
+        return self._on_the_wall(min(CALL_SHARE * self._seconds, self._ends - self._clock()))
 
     @property
     def spent_s(self) -> float:
@@ -52,11 +67,6 @@ class Budget:
     def left_s(self) -> float:
         """Seconds that the check in progress has left; below 0 when it is over."""
         return self._until - self._clock()
-
-    @property
-    def all_left_s(self) -> float:
-        """Seconds that all checks together have left; below 0 when they are over."""
-        return self._ends - self._clock()
 
     def share(self, part: float) -> None:
         """Give the next check its part of what is left.

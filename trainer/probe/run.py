@@ -6,8 +6,7 @@ report is there.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from trainer.probe import pacing, sampling, selectors, staging, stored
 from trainer.probe.budget import Budget, OutOfTime
 from trainer.probe.checks import CHECKS, Check
 from trainer.probe.faulted import WorldFaulted
+from trainer.probe.granted import GrantedTime
 from trainer.probe.outcome import Outcome, finding
 from trainer.probe.report import Report
 from trainer.probe.request import Request, Values
@@ -36,7 +36,7 @@ def probe(
     request: Request,
     *,
     checks: Mapping[str, Check] = CHECKS,
-    clock: Callable[[], float] = time.monotonic,
+    clock: GrantedTime | None = None,
     make_user: staging.MakeUser = staging.symbolic,
 ) -> Report:
     """Return what all checks found.
@@ -44,10 +44,11 @@ def probe(
     Args:
         request: What is probed.
         checks: The checks to make, by name; the gate asks for all.
-        clock: Seconds since any fixed point.
+        clock: Of the time granted; one that begins now unless given.
         make_user: Makes the engine of the users; the checkout's, unless a test plants a fault.
     """
-    budget = Budget(request.seconds - CLOSING_S, clock)
+    clock = clock or GrantedTime()
+    budget = Budget(request.seconds - CLOSING_S, clock, on_the_wall=clock.on_the_wall)
     before = _digests(request)
     recipe = staging.recipe_of(request)
     with ExitStack() as stack:

@@ -255,8 +255,7 @@ class Subject:
 
     def call_deadline_s(self, version: Version) -> float:
         """Return the seconds that one call into a version's world may take."""
-        longest = min(self.budget.longest_call_s, self.budget.all_left_s)
-        return max(0.1, min(version.call_deadline_s, longest))
+        return max(0.1, min(version.call_deadline_s, self.budget.longest_call_s))
 
     def has_own_files(self, version: Version) -> bool:
         """True when a version's files are not those of the checkout, so its code is no more known.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -71,10 +70,9 @@ def test_patching_what_a_world_can_reach_changes_no_score(tmp_path: Path) -> Non
 
 
 def test_whoever_hangs_costs_its_deadline_and_no_more(tmp_path: Path) -> None:
-    began = time.monotonic()
     report = report_on(tmp_path, {ACT: f"{ACT}\n        import time; time.sleep(3600)"}, seconds=3)
     assert fault_told(report) == "world_hung"
-    assert time.monotonic() - began < 5
+    assert report.seconds < 5
 
 
 def test_whoever_hangs_while_loading_is_refused(tmp_path: Path) -> None:
@@ -83,10 +81,9 @@ def test_whoever_hangs_while_loading_is_refused(tmp_path: Path) -> None:
 
 
 def test_whoever_is_slow_runs_out_of_time_and_is_refused(tmp_path: Path) -> None:
-    began = time.monotonic()
     report = report_on(tmp_path, {ACT: f"{ACT}\n        import time; time.sleep(0.2)"}, seconds=2)
     assert candidates.errors(report, "unreached")
-    assert time.monotonic() - began < 5
+    assert report.seconds < 5
 
 
 @pytest.mark.parametrize("size", [2 << 20, 300_000])
