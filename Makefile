@@ -70,9 +70,11 @@ grid: $(INSTALLED) ## Methods alone and with EAU, in two worlds over seeds; hour
 test: $(INSTALLED) ## Run the tests (no GPU, no network)
 	$(PY) -m pytest
 
-test-scale: sglang $(RANKS) ## A real SGLang server, and DeepSpeed on ranks that are killed (minutes)
-	$(PY) -m pytest -m slow -rs tests/scale
-	$(SCALE)/bin/python -m pytest -rs tests/scale/test_updates.py tests/scale/test_runs.py
+# A server takes a minute to start on a busy machine, so a test may take longer than elsewhere.
+test-scale: sglang $(RANKS) ## Real SGLang servers and DeepSpeed ranks, apart and together; killed too (minutes)
+	$(PY) -m pytest -m slow -rs -o faulthandler_timeout=1800 tests/scale
+	$(SCALE)/bin/python -m pytest -m 'not gpu' -rs -o faulthandler_timeout=1800 \
+	    tests/scale/test_updates.py tests/scale/test_runs.py tests/scale/test_both_engines.py
 
 # The clients come from npm, 800 MB in all, into .clients/; without a way to npm the tests skip.
 test-agents: $(INSTALLED) ## Run the real Claude Code and Codex against a scripted model

@@ -6,13 +6,14 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-LIMIT_S = 600
+LIMIT_S = 900
 
 needs_deepspeed = pytest.mark.skipif(
     importlib.util.find_spec("deepspeed") is None,
@@ -65,3 +66,33 @@ def run(command: Sequence[str], *, folder: Path) -> str:
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
     return done.stdout
+
+
+def start(command: Sequence[str], *, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a job and do not wait for it; what it prints goes to `jobs.log` of the folder."""
+    with (folder / "jobs.log").open("ab") as log:
+        return subprocess.Popen(command, cwd=folder, env=environment(), stdout=log, stderr=log)
+
+
+def wait_for(condition: Callable[[], bool], job: subprocess.Popen[bytes] | None = None) -> None:
+    """Wait until something holds, while the job lives."""
+    end = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        assert job is None or job.poll() is None, f"the job ended with {job and job.returncode}"
+        time.sleep(0.02)
+
+
+def ranks_of(folder: Path) -> dict[int, int]:
+    """Return the process of each living rank of a folder's runs."""
+    found: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            command, environ = (entry / "cmdline").read_bytes(), (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        told = dict(pair.split(b"=", 1) for pair in environ.split(b"\0") if b"=" in pair)
+        # Worlds' processes inherit the environment of their rank, but not its command.
+        if b"RANK" in told and b"\0trainer\0" in command and str(folder).encode() in command:
+            found[int(told[b"RANK"])] = int(entry.name)
+    return found

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +28,6 @@ backend: deepspeed
 deepspeed: {zero_stage: 2, bucket_elements: 100000}
 rollout: {dialogues_per_step: 6, group_size: 2}
 """
-LIMIT_S = 240
 
 
 @pytest.fixture(scope="module")
@@ -101,20 +97,20 @@ def test_a_job_under_deepspeeds_launcher_tells_the_same_story(
 
 def test_death_of_a_rank_and_of_all_leaves_the_same_steps(folder: Path, whole: RunPaths) -> None:
     run = RunPaths(folder / "runs" / "killed")
-    first = start(folder, train(folder, "killed"))
-    wait_for(lambda: len(tiny_run.told_steps(run)) >= 4, first)
-    os.kill(ranks_of(folder)[1], signal.SIGKILL)
-    assert first.wait(LIMIT_S) != 0, "the others went on without a rank"
-    wait_for(lambda: not tiny_run.alive(run.root))
+    first = jobs.start(two_ranks(*train(folder, "killed")), folder=folder)
+    jobs.wait_for(lambda: len(tiny_run.told_steps(run)) >= 4, first)
+    os.kill(jobs.ranks_of(folder)[1], signal.SIGKILL)
+    assert first.wait(jobs.LIMIT_S) != 0, "the others went on without a rank"
+    jobs.wait_for(lambda: not tiny_run.alive(run.root))
 
     done = len(tiny_run.told_steps(run))
     assert 4 <= done < 14
-    second = start(folder, resume(folder, "killed"))
-    wait_for(lambda: len(tiny_run.told_steps(run)) >= min(done + 3, 13), second)
-    for process in [second.pid, *ranks_of(folder).values()]:
+    second = jobs.start(two_ranks(*resume(folder, "killed")), folder=folder)
+    jobs.wait_for(lambda: len(tiny_run.told_steps(run)) >= min(done + 3, 13), second)
+    for process in [second.pid, *jobs.ranks_of(folder).values()]:
         os.kill(process, signal.SIGKILL)
-    second.wait(LIMIT_S)
-    wait_for(lambda: not ranks_of(folder))
+    second.wait(jobs.LIMIT_S)
+    jobs.wait_for(lambda: not jobs.ranks_of(folder))
 
     jobs.run(two_ranks(*resume(folder, "killed")), folder=folder)
     assert tiny_run.told_steps(run) == tiny_run.told_steps(whole)
@@ -124,11 +120,11 @@ def test_death_of_a_rank_and_of_all_leaves_the_same_steps(folder: Path, whole: R
 
 def test_all_ranks_change_to_an_edited_knob_at_the_same_step(folder: Path) -> None:
     run = RunPaths(folder / "runs" / "edited")
-    job = start(folder, train(folder, "edited"))
-    wait_for(lambda: len(tiny_run.told_steps(run)) >= 3, job)
+    job = jobs.start(two_ranks(*train(folder, "edited")), folder=folder)
+    jobs.wait_for(lambda: len(tiny_run.told_steps(run)) >= 3, job)
     file = run.knob_file("agent")
     file.write_bytes(with_value(file.read_bytes(), "entropy_coeff", 0.012))
-    assert job.wait(LIMIT_S) == 0
+    assert job.wait(jobs.LIMIT_S) == 0
     seen = {record["step"]: record["revision"] for record in tiny_run.told_steps(run)}
     assert set(seen.values()) == {0, 1}
     for step, revision in seen.items():
@@ -145,38 +141,3 @@ def test_any_process_evaluates_and_exports_what_many_ranks_trained(
     model = AutoModelForCausalLM.from_pretrained(target, dtype=torch.float32)
     for name, value in weights(whole, 14).items():
         assert torch.equal(model.state_dict()[name], value)
-
-
-def start(folder: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
-    """Start a job of two ranks and do not wait for it."""
-    return subprocess.Popen(
-        two_ranks(*arguments),
-        cwd=folder,
-        env=jobs.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def wait_for(condition: Callable[[], bool], job: subprocess.Popen[bytes] | None = None) -> None:
-    """Wait until something holds, while the job lives."""
-    end = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        assert job is None or job.poll() is None, f"the job ended with {job and job.returncode}"
-        time.sleep(0.02)
-
-
-def ranks_of(folder: Path) -> dict[int, int]:
-    """Return the process of each living rank of a folder's runs."""
-    found: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            command, environ = (entry / "cmdline").read_bytes(), (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        told = dict(pair.split(b"=", 1) for pair in environ.split(b"\0") if b"=" in pair)
-        # Worlds' processes inherit the environment of their rank, but not its command.
-        if b"RANK" in told and b"\0trainer\0" in command and str(folder).encode() in command:
-            found[int(told[b"RANK"])] = int(entry.name)
-    return found
