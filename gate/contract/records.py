@@ -140,9 +140,20 @@ class StepRecord:
         empty=True,
     )
     rollout_s: float = told("Time of the rollout.", unit="seconds", clock=True)
-    sample_s: float = told("Part of it in the sampler.", unit="seconds", clock=True)
-    world_s: float = told("Part of it waiting for worlds.", unit="seconds", clock=True)
-    user_s: float = told("Part of it waiting for users.", unit="seconds", clock=True)
+    sample_s: float = told(
+        "Part of it in which any turn was being written. Where servers write, this overlaps the "
+        "next two, and all three may add up to more than the whole.",
+        unit="seconds",
+        clock=True,
+    )
+    world_s: float = told(
+        "Part of it in which any world was being asked, or asked a judge.",
+        unit="seconds",
+        clock=True,
+    )
+    user_s: float = told(
+        "Part of it in which any user was being asked.", unit="seconds", clock=True
+    )
     score_s: float = told("Time of scoring the batch.", unit="seconds", clock=True)
     learn_s: float = told("Time of the gradient steps.", unit="seconds", clock=True)
     step_s: float = told(

@@ -8,6 +8,7 @@ It knows nothing about who asks, or why.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
@@ -50,6 +51,7 @@ class LocalChatModel(Generic[Failure]):
         self._name = policy.name
         self._failure = failure
         self._max_tokens = max_tokens
+        self._lock = threading.Lock()
         self._sampler = LocalSampler(
             policy.model,
             policy.chat.stop_ids,
@@ -81,11 +83,12 @@ class LocalChatModel(Generic[Failure]):
         fits = [index for index, ids in enumerate(tokens) if len(ids) < self._max_tokens]
         keys = _keys(chats)
         # A sampler divides by its temperature; greedy, any will do.
-        completions = self._sampler.sample(
-            [SampleRequest(keys[i], tokens[i], max_tokens, seeds[i]) for i in fits],
-            temperature=temperature or 1.0,
-            greedy=temperature == 0,
-        )
+        with self._lock:
+            completions = self._sampler.sample(
+                [SampleRequest(keys[i], tokens[i], max_tokens, seeds[i]) for i in fits],
+                temperature=temperature or 1.0,
+                greedy=temperature == 0,
+            )
         written = dict(zip(fits, completions, strict=True))
         return [
             self._chat.decode(written[index].ids)

@@ -3,7 +3,7 @@
 Episodes stand in the order dealt and each has its own chance, so the result does not depend on
 who was fast. Whatever fails costs its own episode: it becomes a quarantined value with a reason,
 never a zero and never a crash. In which order the turns of many dialogues are played is decided
-by what the sampler can do (`trainer.rollout.lockstep`).
+by what the sampler can do (`trainer.rollout.concurrent`, `trainer.rollout.lockstep`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import NamedTuple
 from gate.contract.sides import Side
 from gate.guard import Condition
 from trainer.episode import Episode
-from trainer.rollout import lockstep, stages
+from trainer.policy.sampler import TurnsInFlight
+from trainer.rollout import concurrent, lockstep, stages
 from trainer.rollout.dialogue import Dialogue
 from trainer.rollout.judging import judge, rescore
 from trainer.rollout.scene import Performance, Scene
@@ -53,10 +54,12 @@ def collect(
     """
     watch = Stopwatch(scene.clock)
     performance = Performance(scene, conditions)
+    # A model in this process writes all turns of a round for little more than one.
+    play = concurrent.play if isinstance(scene.sampler, TurnsInFlight) else lockstep.play
     with watch("rollout"):
         dialogues = [stages.begin(entry, performance) for entry in assignments]
         try:
-            lockstep.play(dialogues, performance, watch)
+            play(dialogues, performance, watch)
             with watch("world"):
                 judge(dialogues, performance)
         finally:

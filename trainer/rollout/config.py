@@ -18,6 +18,9 @@ class RolloutConfig:
     """Tokens a dialogue may hold; reaching it ends the episode as truncated."""
     max_malformed: int = 3
     """Malformed actions in a row that end an episode."""
+    max_in_flight: int | None = None
+    """Dialogues under way at once where servers write the turns; null for all of a step. A server
+    remembers more of each where there are fewer."""
     overlap: bool = False
     """Play the next step while this one is learnt from: no GPU waits for the other kind of work,
     every batch but the first after a checkpoint is learnt from one update late, and what is asked
@@ -32,3 +35,7 @@ class RolloutConfig:
     def __post_init__(self) -> None:
         if not 0.0 <= self.anchor_share <= 1.0:
             raise ValueError(f"anchor_share {self.anchor_share} is outside [0, 1]")
+        if self.max_in_flight is not None and self.max_in_flight < 1:
+            raise ValueError(
+                f"max_in_flight {self.max_in_flight} must be at least 1; null plays all at once"
+            )

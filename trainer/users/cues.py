@@ -8,6 +8,7 @@ no state; whether a matched fact may be told is not known here.
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter, OrderedDict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -132,7 +133,8 @@ class CueTable:
                 score_cutoff=TYPO_RATIO,
             )
             self._typos[word] = found[0] if found else None
-        return self._typos[word] or word
+        # Another thread may have emptied it since.
+        return self._typos.get(word) or word
 
 
 def build_table(task: Task) -> CueTable:
@@ -188,15 +190,20 @@ def _topic(kind: str) -> frozenset[str]:
 
 
 class CueTables:
-    """Cue tables of the tasks met last, so that a task pays for its table once."""
+    """Cue tables of the tasks met last, so that a task pays for its table once in all threads."""
 
     def __init__(self, capacity: int = MAX_TABLES) -> None:
         """Keep at most `capacity` tables."""
         self._capacity = capacity
         self._tables: OrderedDict[tuple[str, str], tuple[Task, CueTable]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def table(self, task: Task) -> CueTable:
         """Return the task's table; a changed task under an old id gets a new one."""
+        with self._lock:
+            return self._table(task)
+
+    def _table(self, task: Task) -> CueTable:
         key = (task.world, task.id)
         held = self._tables.get(key)
         if held is not None and _same_words(held[0], task):

@@ -2,7 +2,8 @@
 
 Every request ends within its deadline, retries included, whatever the server does: refuse,
 stall, drip, flood or talk garbage. The key comes from an environment variable at the moment of
-use and is in no message, no failure and no text that comes back. What is asked is not known here.
+use and is in no message, no failure and no text that comes back. Several threads may ask at once
+and share the limits. What is asked is not known here.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import ssl
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,6 +27,8 @@ from trainer.users.spending import Meter, Spent
 MAX_RESPONSE_BYTES = 1 << 20
 RETRIED_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 REDACTED = "[redacted]"
+_PLACE_S = 0.005
+"""How often a thread looks whether another one has left a place."""
 
 
 class _Fault(NamedTuple):
@@ -65,13 +71,14 @@ class EndpointModel:
     backoff_s: float = 0.5
     """Wait before the second attempt; it doubles with each further one."""
     concurrency: int = 16
-    """Conversations in flight at once."""
+    """Conversations in flight at once, whoever asks."""
     send_seed: bool = True
     """Off for servers that refuse the field `seed`."""
     trust_env: bool = True
     """Whether proxies named in the environment are used."""
     meter: Meter = field(default_factory=Meter, repr=False, compare=False)
     """Counts every attempt; once a limit of it is reached, nothing is sent."""
+    _places: threading.BoundedSemaphore = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -91,6 +98,7 @@ class EndpointModel:
                 f"endpoint: deadline_s {self.deadline_s} and concurrency {self.concurrency} must "
                 f"be positive, and retries {self.retries} not negative"
             )
+        object.__setattr__(self, "_places", threading.BoundedSemaphore(self.concurrency))
         if self.key_env:
             key = self._key()
             if not key:
@@ -137,18 +145,22 @@ class EndpointModel:
     async def _complete_all(self, bodies: list[bytes], max_tokens: int) -> list[str | ChatFailure]:
         line = asyncio.Semaphore(self.concurrency)
         limits = httpx.Limits(max_connections=self.concurrency)
-        # Certificates take tens of milliseconds to load and a plain url never uses them:
-        # redirects are not followed.
-        verify = urlsplit(self.base_url).scheme == "https"
+        # A plain url never uses certificates: redirects are not followed.
+        verify = _certificates() if urlsplit(self.base_url).scheme == "https" else False
         async with httpx.AsyncClient(
             timeout=self.deadline_s, limits=limits, trust_env=self.trust_env, verify=verify
         ) as client:
 
             async def in_line(body: bytes) -> str | ChatFailure:
                 async with line:
-                    # A token is a byte at least, so no prompt has more tokens than bytes.
-                    most = Spent(1, 1, 1, len(body), max_tokens)
-                    return await self._within_deadline(client, body, most)
+                    while not self._places.acquire(blocking=False):
+                        await asyncio.sleep(_PLACE_S)
+                    try:
+                        # A token is a byte at least, so no prompt has more tokens than bytes.
+                        most = Spent(1, 1, 1, len(body), max_tokens)
+                        return await self._within_deadline(client, body, most)
+                    finally:
+                        self._places.release()
 
             return list(await asyncio.gather(*(in_line(body) for body in bodies)))
 
@@ -233,6 +245,12 @@ class EndpointModel:
 
     def _key(self) -> str:
         return os.environ.get(self.key_env, "").strip() if self.key_env else ""
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Load them once: that takes tens of milliseconds, and a reply asked alone is one of many."""
+    return httpx.create_ssl_context()
 
 
 def read_completion(content: bytes) -> str | None:

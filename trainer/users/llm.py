@@ -47,6 +47,8 @@ class LLMUser:
     max_tokens: int = 256
     attempts: int = 2
     """How often the model is asked before an empty message counts as a failure."""
+    at_once: int = 1
+    """How many batches the model may be asked for at once, from several threads."""
     _tables: CueTables = field(default_factory=CueTables, repr=False, compare=False)
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from trainer.episode import Turn, Voice
 from trainer.task import Task
@@ -82,4 +82,17 @@ class UserEngine(Protocol):
 
     def reply(self, requests: Sequence[UserRequest]) -> list[UserReply | UserFailure]:
         """Answer a batch of messages, one result per request, in order."""
+        ...
+
+
+@runtime_checkable
+class SlowUser(Protocol):
+    """What a user engine has beside `UserEngine` whose replies are worth waiting for elsewhere.
+
+    Its `reply` may be called from several threads.
+    """
+
+    @property
+    def at_once(self) -> int:
+        """How many calls of `reply` may be under way at once, at least 1."""
         ...

@@ -20,12 +20,10 @@ from trainer.episode import StopReason
 from trainer.task import Task
 from trainer.worlds import wire
 from trainer.worlds.calls import JUDGE_SETTING, Call, Fault, Result, fault
+from trainer.worlds.flight import POST_MORTEM_S, Pending
 from trainer.worlds.limits import Limits
 from trainer.worlds.line import EpisodeLine
 from trainer.worlds.process import News, Spare, WorldProcess
-
-_POST_MORTEM_S = 0.2
-"""How long to wait for the word on how a process ended; the fault is certain by then."""
 
 
 class WorldHost:
@@ -57,6 +55,7 @@ class WorldHost:
         self._ahead = ahead
         self._clock = clock
         self._lines: dict[str, EpisodeLine] = {}
+        self._pending: dict[str, Pending] = {}
         self._opening: dict[tuple[str, int], EpisodeLine] = {}
         self._processes: dict[str, WorldProcess] = {}
         self._ending: list[WorldProcess] = []
@@ -102,10 +101,7 @@ class WorldHost:
         An episode whose world is still loading is waited for first, at most `Limits.load_s`;
         then all requests go out, and after `deadline_s` whatever has no answer is killed.
         """
-        for key in calls:
-            if key not in self._lines:
-                raise ValueError(f"episode {key!r} is not open; open it before calling it")
-        lines = [self._lines[key] for key in calls]
+        lines = [self._line(key) for key in calls]
         self._connect(lines)
         asked = []
         for line, call in zip(lines, calls.values(), strict=True):
@@ -117,12 +113,47 @@ class WorldHost:
             if line.result is None:
                 line.miss(deadline_s)
         if any(line.died for line in asked):
-            self._listen(lambda: not any(p.dying for p in self._up()), _POST_MORTEM_S)
+            self._listen(lambda: not any(p.dying for p in self._up()), POST_MORTEM_S)
         return {key: _told(line) for key, line in zip(calls, lines, strict=True)}
+
+    def send(self, calls: Mapping[str, Call], *, deadline_s: float) -> None:
+        """Ask many episodes and come back at once; see `CallsInFlight` for what is promised."""
+        for key, call in calls.items():
+            line = self._line(key)
+            if not line.over:
+                line.ask(call)
+            self._pending[key] = Pending(line, deadline_s, self._clock())
+
+    def descriptors(self) -> dict[int, int]:
+        """Return what to listen to until `arrived` has news, with the events of `select.poll`."""
+        talking = {process.control.fileno(): process.unsent for process in self._up()}
+        waiting = {descriptor: line.unsent for descriptor, line in self._waiting().items()}
+        return {one: _interest(unsent) for one, unsent in (talking | waiting).items()}
+
+    def arrived(self) -> dict[str, Result]:
+        """Return the results of calls sent that have come, or can never come, by now."""
+        poller = select.poll()
+        talking, waiting = self._register_zygotes(poller), self._waiting()
+        for descriptor, line in waiting.items():
+            poller.register(descriptor, _interest(line.unsent))
+        for descriptor, event in poller.poll(0):
+            if descriptor in talking:
+                self._hear(talking[descriptor])
+            else:
+                _serve(waiting[descriptor], event)
+        now = self._clock()
+        for pending in self._pending.values():
+            if pending.is_late(now):
+                pending.line.miss(pending.deadline_s)
+            elif pending.cannot_begin(now, self._limits.load_s):
+                self._give_up(pending.line.process)
+        there = [key for key, pending in self._pending.items() if not pending.waits(now)]
+        return {key: _told(self._pending.pop(key).line) for key in there}
 
     def close(self, keys: Iterable[str]) -> None:
         """End those episodes and kill their processes; unknown keys are passed over."""
         for key in keys:
+            self._pending.pop(key, None)
             line = self._lines.pop(key, None)
             if line is not None:
                 line.close()
@@ -144,6 +175,7 @@ class WorldHost:
     def shutdown(self) -> None:
         """End all episodes and processes, and return when they are gone; may be repeated."""
         self._opening.clear()
+        self._pending.clear()
         _end_all(*self._owned, owner=self._owner)
 
     def __enter__(self) -> Self:
@@ -151,6 +183,16 @@ class WorldHost:
 
     def __exit__(self, *_: object) -> None:
         self.shutdown()
+
+    def _line(self, key: str) -> EpisodeLine:
+        if key not in self._lines:
+            raise ValueError(f"episode {key!r} is not open; open it before calling it")
+        return self._lines[key]
+
+    def _waiting(self) -> dict[int, EpisodeLine]:
+        """Return the lines of calls sent that may have something to read or room to write."""
+        lines = (pending.line for pending in self._pending.values())
+        return {line.fileno(): line for line in lines if line.connected and line.result is None}
 
     def _fork(self, process: WorldProcess) -> int:
         """Order a process for one episode; returns the number under which it will be told."""
@@ -225,11 +267,9 @@ class WorldHost:
                     self._hear(talking[descriptor])
                     continue
                 line = waiting[descriptor]
-                if event & select.POLLOUT:
-                    line.write()
+                _serve(line, event)
+                if event & select.POLLOUT and line.connected:
                     poller.modify(descriptor, _interest(line.unsent))
-                if event & ~select.POLLOUT:
-                    line.read()
             _drop(poller, waiting, [fd for fd, line in waiting.items() if line.result is not None])
             _drop(poller, talking, [fd for fd, process in talking.items() if process.fault])
 
@@ -278,6 +318,14 @@ def _told(line: EpisodeLine) -> Result:
     if line.result is None:
         raise AssertionError("a call ended without a result; this is a fault of the host")
     return line.result
+
+
+def _serve(line: EpisodeLine, event: int) -> None:
+    """Carry bytes to and from one episode."""
+    if event & select.POLLOUT:
+        line.write()
+    if event & ~select.POLLOUT:
+        line.read()
 
 
 def _interest(unsent: bool) -> int:
