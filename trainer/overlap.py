@@ -120,8 +120,9 @@ def _next(run: Run, learnt: Dealt, after: Snapshot) -> Dealt | None:
         # not under: it finds here what is being learnt from.
         tell(run, under_way=telling.under_way(learnt.step, learnt.status))
     status = reconcile(run, step, after)
-    spent = None if run.meter is None else run.meter.exhausted()
-    return None if spent or run.ends_with(after) else deal_step(run, status, after)
+    if run.exhausted is not None or run.ends_with(after):
+        return None
+    return deal_step(run, status, after)
 
 
 def _may_follow(run: Run, learnt: Dealt, after: Snapshot) -> bool:
