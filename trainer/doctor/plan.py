@@ -206,6 +206,8 @@ def _sampler(config: RunConfig, shape: ModelShape) -> Iterator[Part]:
         dialogues = -(-config.rollout.dialogues_per_step // config.hardware.ranks)
         tokens = dialogues * config.rollout.context_tokens
         yield memory_plan.key_values(shape, tokens, width=width)
+        if config.rollout.overlap:
+            yield memory_plan.frozen("sampler's copy", shape.parameters, width)
     elif (engine := serving(config)) is not None and not _apart(config):
         yield engine[0]
     if config.users.other == "local":

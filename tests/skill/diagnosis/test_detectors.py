@@ -252,24 +252,6 @@ ILL: Mapping[str, tuple[Window, str, Party]] = {
         "stale_sampler",
         Party.INFRASTRUCTURE,
     ),
-    "a sync that failed where every other batch is an update old": (
-        window(
-            steps=steps(
-                40,
-                staleness=[0, 1] * 20,
-                sampler_logprob_gap_mean=[1e-6, 0.03] * 17 + [0.03, 0.04] * 3,
-            )
-        ),
-        "stale_sampler",
-        Party.INFRASTRUCTURE,
-    ),
-    "late batches that are ten times as far off as late batches were": (
-        window(
-            steps=steps(40, staleness=[1] * 40, sampler_logprob_gap_mean=[0.006] * 37 + [0.09] * 3)
-        ),
-        "stale_sampler",
-        Party.INFRASTRUCTURE,
-    ),
     "judge unavailable (E-VER429)": (
         window(episodes=(*mixed(40), *(failure(i, success=None) for i in range(6)))),
         "judge_unavailable",
@@ -343,14 +325,6 @@ WELL: Mapping[str, Window] = {
     "a finished run, long ago": window(status={"phase": "finished", "heartbeat": 0.0}),
     "a small steady gap of bfloat16": window(
         steps=steps(40, sampler_logprob_gap_mean=[0.012] * 40)
-    ),
-    "batches that are an update old, but after a checkpoint": window(
-        steps=steps(
-            40,
-            staleness=[0, 1, 1, 1] * 10,
-            sampler_logprob_gap_mean=[1e-6, 0.06, 0.07, 0.05] * 10,
-            tis_clipped_fraction=[0.0, 0.01, 0.02, 0.01] * 10,
-        )
     ),
     "hard tasks, each solved at times": window(
         episodes=tuple(

@@ -89,6 +89,19 @@ def test_a_plan_is_held_against_the_memory_of_this_machine(tmp_path: Path) -> No
     assert levels(plan.fit, Patient(config(), proc=tmp_path)) == [Level.OK]
 
 
+def test_a_sampler_that_plays_ahead_holds_a_copy_of_the_model_and_engines_do_anyway() -> None:
+    def copies(**values: Any) -> list[int]:
+        planned = plan.plan_of(config(**values))
+        assert planned is not None
+        return [part.gpu for part in planned.parts if part.name == "sampler's copy"]
+
+    shape = plan.shape_of(config())
+    assert shape is not None
+    assert copies() == []
+    assert copies(rollout={"overlap": True}) == [4 * shape.parameters]
+    assert copies(rollout={"overlap": True}, sampler={"kind": "sglang"}) == []
+
+
 def test_a_model_of_unknown_shape_has_no_plan(tmp_path: Path) -> None:
     patient = Patient(config(policy={"kind": "path", "path": str(tmp_path)}))
     assert levels(plan.fit, patient) == [Level.UNKNOWN]
@@ -137,6 +150,42 @@ def test_a_service_that_is_down_or_stalls_costs_no_more_than_its_seconds(
 def test_an_evaluation_user_that_is_down_does_not_keep_training_from_starting() -> None:
     users = {"evaluation": {"base_url": "http://127.0.0.1:9/v1", "model": "toy"}}
     assert levels(services.endpoints, Patient(config(users=users))) == [Level.DOUBT]
+
+
+def judged(url: str, **changes: Any) -> RunConfig:
+    judge = {"kind": "endpoint", "endpoint": {"base_url": url, "model": "toy", **changes}}
+    return config(worlds={"turtle": {}}, judge=judge)
+
+
+def test_a_judge_is_looked_at_as_a_served_user_is() -> None:
+    with serve(lambda n: Answer(body=SERVED)) as served:
+        assert told(services.endpoints, Patient(judged(served.url))).startswith(
+            "ok: judge.endpoint: it serves toy"
+        )
+        gone = Patient(judged(served.url, model="gone"))
+        assert "fault: judge.endpoint: it does not serve" in told(services.endpoints, gone)
+    key = Patient(judged("http://127.0.0.1:1/v1", key_env="TOY_KEY"), environment={})
+    assert told(services.keys, key).startswith("fault: judge.endpoint: environment variable")
+
+
+def test_a_judge_of_evaluations_that_is_down_keeps_no_training_from_starting() -> None:
+    judge = {"evaluation": {"base_url": "http://127.0.0.1:9/v1", "model": "toy"}}
+    assert levels(services.endpoints, Patient(config(judge=judge))) == [Level.DOUBT]
+
+
+def test_the_doctor_says_who_decides_what_a_world_leaves_to_a_judge() -> None:
+    by_rules = Patient(config(worlds={"turtle": {}, "travel": {}}))
+    assert "ok: turtle: its rules decide; with judge.kind endpoint" in told(worlds.judge, by_rules)
+    asked = Patient(judged("http://127.0.0.1:1/v1"))
+    assert "turtle: judge.endpoint decides, 'toy': How much of each" in told(worlds.judge, asked)
+
+
+def test_a_judge_that_no_world_asks_is_a_fault_of_the_recipe() -> None:
+    judge = {"kind": "endpoint", "endpoint": {"base_url": "http://127.0.0.1:1/v1", "model": "toy"}}
+    found = told(worlds.recipe, Patient(config(judge=judge)))
+    assert "none of travel asks a judge" in found and "tau2_retail, turtle" in found
+    nameless = judged("http://127.0.0.1:1/v1", model="")
+    assert "judge.endpoint.model is empty" in told(worlds.recipe, Patient(nameless))
 
 
 def test_the_command_ends_with_0_for_a_fit_recipe_and_1_for_a_fault(tmp_path: Path) -> None:
