@@ -29,7 +29,9 @@ NEVER_EDITABLE = frozenset({"oracle.py", "gold", "tasks", "evaluation"})
 ALWAYS_EDITABLE = (FILE, RULES, PERSONAS)
 """What may be edited in every world; of `world.yaml` its knobs alone."""
 
-TAKEN = frozenset({"max_steps", "prompt_style", "tool_deadline_s", "seed", "task", "settings"})
+TAKEN = frozenset(
+    {"max_steps", "prompt_style", "tool_deadline_s", "judge", "seed", "task", "settings"}
+)
 """Names that a world is made with already."""
 
 

@@ -32,9 +32,33 @@ def test_every_field_of_a_good_file_arrives(tmp_path: Path) -> None:
     assert world.knobs == {"haste": {"type": "number"}}
 
 
+def test_what_a_judge_is_asked_is_declared_with_the_numbers_that_only_it_brings(
+    tmp_path: Path,
+) -> None:
+    assert read_declaration(write(tmp_path, GOOD)).judge is None
+    more = "judge: {asks: Whether it is told., metrics: {nl_met: Share of statements.}}\n"
+    judge = read_declaration(write(tmp_path, GOOD + more)).judge
+    assert judge is not None
+    assert (judge.asks, dict(judge.metrics)) == (
+        "Whether it is told.",
+        {"nl_met": "Share of statements."},
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "where", "says"),
     [
+        pytest.param(GOOD + "judge: true\n", ":7:", "use a map", id="a judge without a word"),
+        pytest.param(GOOD + "judge: {metrics: {}}\n", ":7:", "needs `asks:`", id="asks nothing"),
+        pytest.param(
+            GOOD + "judge: {asks: x, model: y}\n", ":7:", "has model", id="a judge's own field"
+        ),
+        pytest.param(
+            GOOD + "judge: {asks: x, metrics: {choice: Again.}}\n",
+            ":7:",
+            "describe one that is new",
+            id="a metric that is there already",
+        ),
         pytest.param(GOOD + "name: x\n", ":7:1:", "duplicate", id="a key twice"),
         pytest.param(GOOD + "foo: 1\n", ":7:", "`foo` is not a field", id="an unknown field"),
         pytest.param(GOOD + "settings: {a: .nan}\n", ":7:", "finite", id="not a number"),
