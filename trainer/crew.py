@@ -49,7 +49,7 @@ class Ranks(Protocol):
         ...
 
 
-class Host(Protocol):
+class KeepsServers(Protocol):
     """Rank 0's sampler, where it keeps servers that write for all ranks."""
 
     def serving(self) -> Serving:
@@ -61,7 +61,7 @@ class Host(Protocol):
         ...
 
 
-class Guest(Protocol):
+class UsesServers(Protocol):
     """Another rank's sampler, whose turns these servers write."""
 
     def take(self, serving: Serving) -> None:
@@ -119,7 +119,7 @@ class _Part:
 
 
 def _play_share(
-    order: Play, scene: Scene, ranks: Ranks, meter: Meter, guest: Guest | None = None
+    order: Play, scene: Scene, ranks: Ranks, meter: Meter, servers: UsesServers | None = None
 ) -> _Part:
     """Play this rank's episodes of a step."""
     mine = share(order.assignments, rank=ranks.rank, size=ranks.size)
@@ -127,7 +127,7 @@ def _play_share(
     rollout = Rollout((), (), {}, {})
     if mine:
         rollout = collect(mine, scene, conditions=order.conditions)
-    lost = {} if guest is None else guest.lost()
+    lost = {} if servers is None else servers.lost()
     return _Part(rollout, meter.total.minus(before), lost)
 
 
@@ -138,7 +138,7 @@ class Leader:
     ranks: Ranks
     meter: Meter
     """Counts what all ranks ask of the users' endpoint."""
-    host: Host | None = None
+    servers: KeepsServers | None = None
     """Keeps the servers that write for all ranks; None where each rank's own model writes."""
 
     def __call__(
@@ -149,14 +149,14 @@ class Leader:
         conditions: Mapping[Side, Condition],
     ) -> Rollout:
         """Let every rank play its share and return all episodes, in the order dealt."""
-        serving = None if self.host is None else self.host.serving()
+        serving = None if self.servers is None else self.servers.serving()
         order = Play(tuple(assignments), dict(conditions), serving)
         self.ranks.broadcast(order)
         parts: list[_Part] = self.ranks.gather(_play_share(order, scene, self.ranks, self.meter))
         for rank, part in enumerate(parts[1:], start=1):
             self.meter.add(part.spent)
-            if self.host is not None:
-                self.host.hear({url: f"rank {rank}: {why}" for url, why in part.lost.items()})
+            if self.servers is not None:
+                self.servers.hear({url: f"rank {rank}: {why}" for url, why in part.lost.items()})
         return merge(assignments, [part.rollout for part in parts])
 
 
@@ -202,7 +202,12 @@ class LeadingLearner:
 
 
 def follow_orders(
-    ranks: Ranks, scene: Scene, learner: Learner, meter: Meter, *, guest: Guest | None = None
+    ranks: Ranks,
+    scene: Scene,
+    learner: Learner,
+    meter: Meter,
+    *,
+    servers: UsesServers | None = None,
 ) -> str:
     """Do what rank 0 orders until it ends the run; returns the ending's name.
 
@@ -211,20 +216,20 @@ def follow_orders(
         scene: Who takes part in this rank's rollouts.
         learner: This rank's part of the learner.
         meter: Counts what this rank asks of the users' endpoint.
-        guest: The scene's sampler, where rank 0's servers write for it.
+        servers: The scene's sampler, where rank 0's servers write for it.
     """
     while True:
         order: Order = ranks.broadcast()
         if isinstance(order, End):
             return order.ending
         if isinstance(order, Play):
-            if guest is not None and order.serving is not None:
-                guest.take(order.serving)
+            if servers is not None and order.serving is not None:
+                servers.take(order.serving)
             # As rank 0 does at the end of a step: a rollout begins with nothing read before it.
             scene.sampler.sync(learner.policy_version)
             needed = {condition.world_revision for condition in order.conditions.values()}
             scene.places.keep(needed)
-            ranks.gather(_play_share(order, scene, ranks, meter, guest))
+            ranks.gather(_play_share(order, scene, ranks, meter, servers))
         elif isinstance(order, Learn):
             try:
                 learner.step(order.trajectories, order.settings)

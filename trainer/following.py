@@ -115,8 +115,8 @@ def follow(ranks: Ranks) -> Ending:
     told: Muster = ranks.broadcast()
     config, paths = told.config, RunPaths(told.root)
     learner, policy = _ready(told, paths)
-    guest = _guest(config, policy, ranks)
-    sampler = guest or assembly.make_sampler(config, policy, learner.policy_version)
+    elsewhere = _elsewhere(config, policy, ranks)
+    sampler = elsewhere or assembly.make_sampler(config, policy, learner.policy_version)
     meter = endpoints.make_meter(config.users.endpoint)
     with ExitStack() as stack:
         stack.callback(sampler.close)
@@ -124,10 +124,10 @@ def follow(ranks: Ranks) -> Ending:
             assembly.make_places(config, paths.world_revision, meter=meter)
         )
         scene = assembly.make_scene(config, policy, sampler, places)
-        return Ending(follow_orders(ranks, scene, learner, meter, guest=guest))
+        return Ending(follow_orders(ranks, scene, learner, meter, servers=elsewhere))
 
 
-def _guest(config: RunConfig, policy: Policy, ranks: Ranks) -> FollowingSampler | None:
+def _elsewhere(config: RunConfig, policy: Policy, ranks: Ranks) -> FollowingSampler | None:
     """Return this rank's way to the servers that rank 0 keeps; None where it keeps none."""
     if config.sampler.kind != "sglang":
         return None

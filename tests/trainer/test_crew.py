@@ -124,7 +124,7 @@ class Gathering(Line):
 
 @dataclass
 class Servers(ScriptedSampler):
-    """Rank 0's servers or another rank's view of them; implements `Host` and `Guest`."""
+    """Rank 0's servers and another rank's view of them, `KeepsServers` and `UsesServers`."""
 
     told: list[Any] = field(default_factory=list)
 
@@ -165,7 +165,7 @@ def test_servers_go_out_with_the_order_to_play_and_their_death_comes_back():
     follower = threading.Thread(
         target=lambda: ended.append(
             follow_orders(
-                Gathering(1, line, back=back), scene_of(theirs), Note(), Meter(), guest=theirs
+                Gathering(1, line, back=back), scene_of(theirs), Note(), Meter(), servers=theirs
             )
         )
     )
