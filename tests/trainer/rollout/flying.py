@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.trainer.rollout.cast import ScriptedSampler
-from trainer.policy.sampler import Completion, Finish, SampleRequest
+from trainer.policy.sampler import Completion, Finish, Sampler, SampleRequest
 
 
 @dataclass
@@ -91,7 +91,7 @@ class FlyingSampler(ScriptedSampler):
 class Grounded:
     """The same sampler, asked in lockstep."""
 
-    def __init__(self, sampler: ScriptedSampler) -> None:
+    def __init__(self, sampler: Sampler) -> None:
         self.policy_version = sampler.policy_version
         self.sample = sampler.sample
         self.release = sampler.release
