@@ -41,8 +41,8 @@ pytestmark = [
     ),
 ]
 
-DIALOGUES = 48
-TURNS = 6
+DIALOGUES = 32
+TURNS = 4
 AT_ONCE = 32
 VOCABULARY = 300
 
@@ -96,7 +96,7 @@ def played(sampler: Sampler, **limits: float) -> tuple[Rollout, float]:
             chat=RawChat(),
             places=Places(lambda revision: Place(worlds, {Voice.SYMBOLIC: user})),
             other_voice=Voice.NOISY,
-            config=RolloutConfig(max_new_tokens=24, context_tokens=2048),
+            config=RolloutConfig(max_new_tokens=12, context_tokens=2048),
             prompt_styles={},
             temperature=1.0,
             clock=time.monotonic,
