@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 YES_NO = (0.0, 1.0)
 """The answers to a question of yes or no: 1 is yes."""
@@ -98,6 +99,21 @@ def unanswered(questions: Iterable[Question], answers: Answers) -> Questions | N
     """Return those of the questions that have no answer yet, each once; None if all have one."""
     open_ones = {one.digest: one for one in questions if one.digest not in answers}
     return Questions(tuple(open_ones.values())) if open_ones else None
+
+
+def answers_on_file(judged: Any) -> dict[str, Answer]:
+    """Return the answers that an episode's record holds under `judged`; odd entries are none.
+
+    Whether one fits its question is seen when the question is asked again (`Question.accepts`).
+    """
+    found: dict[str, Answer] = {}
+    for one in judged if isinstance(judged, list) else ():
+        told = one if isinstance(one, Mapping) else {}
+        question, answer = told.get("question"), told.get("answer")
+        if isinstance(question, str) and isinstance(answer, list):
+            numbers = [value for value in answer if isinstance(value, int | float)]
+            found[question] = tuple(map(float, numbers))
+    return found
 
 
 def transcript(messages: Iterable[tuple[str, str]]) -> str:

@@ -17,7 +17,7 @@ from gate.contract import files, records
 from gate.contract.paths import RunPaths
 from gate.contract.records import EpisodeRecord, EventRecord, StatusRecord, StepRecord
 from trainer.episode import Episode, Turn
-from trainer.question import Answer, Answers
+from trainer.question import Answers, answers_on_file
 from trainer.rollout.schedule import Assignment
 
 REMEMBERED_STEPS = 16
@@ -85,7 +85,7 @@ class RunLog:
         path = self._paths.episodes_of(step)
         content = path.read_bytes() if path.is_file() else b""
         found = files.parse_lines(content.split(b"\n")).records
-        return {str(one.get("id")): _answers(one.get("judged")) for one in found}
+        return {str(one.get("id")): answers_on_file(one.get("judged")) for one in found}
 
     @property
     def last_step(self) -> int:
@@ -241,18 +241,6 @@ def episode_values(episode: Episode) -> dict[str, Any]:
         "pinned_success": episode.pinned_success,
         "judged": [asdict(one) for one in episode.judged],
     }
-
-
-def _answers(judged: Any) -> dict[str, Answer]:
-    """Return the answers that a record holds; what is none is passed over."""
-    found: dict[str, Answer] = {}
-    for one in judged if isinstance(judged, list) else ():
-        told = one if isinstance(one, Mapping) else {}
-        question, answer = told.get("question"), told.get("answer")
-        if isinstance(question, str) and isinstance(answer, list):
-            numbers = [value for value in answer if isinstance(value, int | float)]
-            found[question] = tuple(map(float, numbers))
-    return found
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gate.contract import files
 from gate.contract.paths import RunPaths
 from trainer.episode import Outcome, RewardEvent, Speaker, StopReason, Turn
+from trainer.question import Answers, answers_on_file
 
 LARGEST_FILE = 64 << 20
 """Bytes of one file of episodes; a larger one is left out."""
@@ -32,6 +33,8 @@ class Stored:
     stop: StopReason
     reward: float
     """Sum of all payments."""
+    answers: Answers = field(default_factory=dict)
+    """What a judge said of it at the time, by question; empty where rules decided."""
 
 
 def read(run: Path | None, most: int) -> tuple[Stored, ...]:
@@ -85,6 +88,7 @@ def _episode(record: Mapping[str, Any]) -> Stored | None:
             success=float(record["success"]),
             stop=StopReason(record["stop"]),
             reward=float(record["reward"]),
+            answers=answers_on_file(record.get("judged")),
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gate.contract.findings import Finding
-from trainer.probe.judging import rejudge
+from trainer.probe.judging import Recorded, rejudge
 from trainer.probe.outcome import NOTHING, Outcome, finding, found
 from trainer.probe.subject import SLACK, Subject, Version
 
@@ -35,7 +35,19 @@ def _findings(subject: Subject, version: Version) -> Iterator[Finding]:
                 value=episode_id[:20],
             )
             continue
-        (verdict,) = rejudge(subject, version, [(tasks[one.task_id], one.turns)])
+        (verdict,) = rejudge(
+            subject, version, [Recorded(tasks[one.task_id], one.turns, one.answers)]
+        )
+        if verdict is None:
+            yield finding(
+                NAME,
+                f"The verifier of {subject.name} asks a judge about the cited episode {episode_id} "
+                "what no judge has answered, so nothing shows that it is mended.",
+                "Keep the questions as they are, or have a person judge the change.",
+                path="false_verdicts",
+                value=episode_id,
+            )
+            continue
         given = verdict.success
         if abs(given - should_be) > SLACK:
             yield finding(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainer.probe.judging import rejudge
+from trainer.probe.judging import Recorded, rejudge
 from trainer.probe.outcome import NOTHING, Outcome, finding, found
 from trainer.probe.subject import SLACK, Subject, Version
 from trainer.worlds.gold import Gold, read_gold
@@ -30,8 +30,9 @@ def check(subject: Subject, version: Version) -> Outcome:
     except SourceError:
         return NOTHING
     lost: list[str] = []
-    asked = [(entry.task, entry.turns) for entry in gold]
+    asked = [Recorded(entry.task, entry.turns) for entry in gold]
     for entry, verdict in zip(gold, rejudge(subject, version, asked, settings={}), strict=True):
+        assert verdict is not None, "without a judge nothing is asked"
         lost += [f"{entry.name} ({difference})" for difference in _differences(entry, verdict)][:1]
     share = len(lost) / len(gold)
     if not lost:
