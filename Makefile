@@ -23,7 +23,7 @@ export TOKENIZERS_PARALLELISM ?= false
 export HF_HUB_OFFLINE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install sglang deepspeed demo study grid test test-scale test-agents kill coverage check format bench docs clean
+.PHONY: help install sglang deepspeed demo study grid test test-scale test-agents kill coverage check format bench bench-gpu docs clean
 
 help: ## Show the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -74,7 +74,8 @@ test: $(INSTALLED) ## Run the tests (no GPU, no network)
 test-scale: sglang $(RANKS) ## Real SGLang servers and DeepSpeed ranks, apart and together; killed too (minutes)
 	$(PY) -m pytest -m slow -rs -o faulthandler_timeout=1800 tests/scale
 	$(SCALE)/bin/python -m pytest -m 'not gpu' -rs -o faulthandler_timeout=1800 \
-	    tests/scale/test_updates.py tests/scale/test_runs.py tests/scale/test_both_engines.py
+	    tests/scale/test_updates.py tests/scale/test_memory.py tests/scale/test_runs.py \
+	    tests/scale/test_both_engines.py
 
 # The clients come from npm, 800 MB in all, into .clients/; without a way to npm the tests skip.
 test-agents: $(INSTALLED) ## Run the real Claude Code and Codex against a scripted model
@@ -108,6 +109,9 @@ format: $(INSTALLED) ## Format the code and mend what ruff can mend
 bench: $(INSTALLED) ## Measure, as ratios within one run; judge simulated runs
 	$(PY) -m trainer bench
 	$(PY) -m gate.effects
+
+bench-gpu: $(INSTALLED) ## Train a half-billion model on one GPU beside the device's floors (minutes)
+	$(PY) -m trainer bench --gpu
 
 docs: $(INSTALLED) ## Rewrite the generated blocks of docs/
 	$(PY) -m trainer docs

@@ -1,8 +1,9 @@
 """The memory plan: what a run will hold on each GPU and on the host, before anything is loaded.
 
-Pure arithmetic on a model's shape. Weights, gradients and optimizer are exact; activations are an
-estimate from the tensors that a block keeps, and what a framework or an allocator adds on top is a
-stated reserve. This module knows nothing about recipes or about the machine at hand.
+Pure arithmetic on a model's shape. Weights, gradients and optimizer are what real engines were
+found to hold (`tests/scale/test_memory.py`); activations are an estimate from the tensors that a
+block keeps, and what a framework or an allocator adds on top is a stated reserve. This module
+knows nothing about recipes or about the machine at hand.
 """
 
 from __future__ import annotations
@@ -23,10 +24,18 @@ class Bytes:
     weights: int = 2
     """In which forward and backward pass compute."""
     gradients: int = 2
+    """In which they add up over the passes of a minibatch."""
     optimizer: int = 12
     """Adam's two averages, and the weights in float32 where the others are narrower."""
     undo: int = 0
     """Copies that undo an update which is not finite."""
+    passing: int = 0
+    """Gradients of one pass, where they are held beside the sum."""
+    stepping: int = 0
+    """A second copy of the own part of the gradients, which the optimizer steps with."""
+    host: int = 0
+    """Of the own part, on the host beside an optimizer that lives there: its gradients, and the
+    weights on their way back."""
 
 
 MIXED = Bytes()
@@ -89,13 +98,15 @@ def trained(name: str, parameters: int, each: Bytes, sharding: Sharding) -> Part
     """
     ranks, stage = sharding.ranks, sharding.stage
     weights = each.weights / (ranks if stage >= 3 else 1)
-    gradients = each.gradients / (ranks if stage >= 2 else 1)
+    summing = (each.gradients + each.passing) / (ranks if stage >= 2 else 1)
+    stepping = (each.gradients + each.stepping) / (ranks if stage >= 1 else 1)
+    gradients = max(summing, stepping)
     optimizer = each.optimizer / (ranks if stage >= 1 else 1)
     # What is undone is split as what it undoes.
     undo = each.undo / (ranks if stage >= 3 else 1)
     gpu, host = weights + gradients + optimizer + undo, 0.0
     if sharding.offload_optimizer:
-        gpu, host = gpu - optimizer, optimizer * ranks
+        gpu, host = gpu - optimizer, optimizer * ranks + each.host
     told = f"{weights:g}+{gradients:g}+{optimizer:g}{f'+{undo:g}' if undo else ''} B/parameter"
     where = ", optimizer on the host" if sharding.offload_optimizer else ""
     how = f"{_billions(parameters)} at {told}{where}"
@@ -139,6 +150,21 @@ def activations(
         numbers * width + 3 * 4 * held,
         how=f"estimate: {told} of {tokens} tokens, {held / 1e6:.0f} M logits",
     )
+
+
+def adapter_inputs(shape: ModelShape, tokens: int, targets: Sequence[str], *, again: bool) -> Part:
+    """Return what adapters keep of their inputs, in float32 beside a base in half precision.
+
+    Args:
+        shape: The model.
+        tokens: Tokens of a pass.
+        targets: Maps with an adapter, as `ModelShape.maps` names them.
+        again: Whether blocks are computed again in the backward pass, one at a time.
+    """
+    inputs = sum(shape.maps[name][0] for name in targets)
+    layers = 1 if again else shape.layers
+    told = f"estimate: what goes into {len(targets)} maps of a block"
+    return Part("adapters' inputs", 4 * tokens * layers * inputs, how=told)
 
 
 def key_values(shape: ModelShape, tokens: int, *, width: int) -> Part:

@@ -7,7 +7,7 @@ nothing is loaded. What the numbers are stored in, and where, is not known here.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -60,6 +60,24 @@ class ModelShape:
     def critic(self) -> int:
         """Numbers of a critic with a body of its own and one value per token."""
         return self.body + self.hidden + 1
+
+    @property
+    def maps(self) -> dict[str, tuple[int, int]]:
+        """Inputs and outputs of the linear maps of a block, by the names of their layers."""
+        queries, keys = self.heads * self.head_dim, self.kv_heads * self.head_dim
+        return {
+            "q_proj": (self.hidden, queries),
+            "k_proj": (self.hidden, keys),
+            "v_proj": (self.hidden, keys),
+            "o_proj": (queries, self.hidden),
+            "gate_proj": (self.hidden, self.ffn),
+            "up_proj": (self.hidden, self.ffn),
+            "down_proj": (self.ffn, self.hidden),
+        }
+
+    def adapters(self, rank: int, targets: Sequence[str]) -> int:
+        """Return the numbers of low-rank adapters on some maps of every block."""
+        return self.layers * rank * sum(sum(self.maps[name]) for name in targets)
 
     @property
     def kept_per_token(self) -> int:

@@ -154,7 +154,8 @@ class HardwareConfig:
     """The machine that a recipe is written for; `eau doctor` holds it against the one at hand."""
 
     gpus: int = 0
-    """GPUs that the run counts on; 0 for a run on processors."""
+    """GPUs that the run counts on; 0 for a run on processors. The learner `torch` and its sampler
+    compute on the first of them."""
     gpu_memory_gib: float = 80.0
     """Memory of each, which the memory plan is held against."""
     ranks: int = 1

@@ -18,8 +18,8 @@ PAPER = {"usergym": (64, 16, 3e-7), "colbench": (64, 10, 3e-7), "tau2": (32, 50,
 
 
 def patient(name: str, proc: Path) -> Patient:
-    """A recipe on a host of 512 GiB."""
-    (proc / "meminfo").write_text(f"MemAvailable: {512 * 2**20} kB\n")
+    """A recipe on a host of 640 GiB."""
+    (proc / "meminfo").write_text(f"MemAvailable: {640 * 2**20} kB\n")
     return Patient(recipe_file.load(name), proc=proc)
 
 
@@ -61,9 +61,11 @@ def test_the_plan_of_the_4b_recipe_is_the_sum_made_by_hand() -> None:
     planned = plan.plan_of(recipe_file.load("usergym-qwen3-4b"))
     assert planned is not None
     parts = {part.name: part for part in planned.parts}
-    # Weights at 2 bytes and gradients at 4 of 4,022,468,096 numbers; 12 more on the host.
+    # Weights at 2 bytes and gradients at 4 of 4,022,468,096 numbers. On the host masters and
+    # averages at 12, the gradients of the step at 4 and weights on their way back at 2.
     assert parts["actor"].gpu == 6 * 4_022_468_096
-    assert parts["actor"].host == 12 * 4_022_468_096
+    assert parts["actor"].host == 18 * 4_022_468_096
+    assert parts["gradient buckets"].gpu == 2 * 50_000_000
     # The critic has a value for a head: its embedding is tied, so it has 2,561 numbers more.
     assert parts["critic"].gpu == 6 * (4_022_468_096 + 2561)
     assert parts["reference"].gpu == 2 * 4_022_468_096

@@ -13,6 +13,7 @@ from trainer.doctor.finding import Finding, Level, Patient
 from trainer.doctor.machine import TIGHT, available_bytes
 from trainer.memory_plan import SINGLE, Bytes, Part, Plan, Sharding, gib
 from trainer.model_shape import ModelShape
+from trainer.policy.lora_options import ALL_LINEAR, LoraOptions
 from trainer.ppo.credit import ESTIMATORS
 from trainer.ppo.deepspeed_options import DeepSpeedOptions
 from trainer.ppo.forward import MAX_LOGITS
@@ -49,7 +50,7 @@ def checkpoint_bytes(config: RunConfig) -> int | None:
     shape = shape_of(config)
     if shape is None:
         return None
-    # Weights in float32 and Adam's two averages, of actor and critic.
+    # Weights in float32 and Adam's two averages, of what learns of actor and critic.
     return 12 * sum(_trained_parameters(config, shape).values())
 
 
@@ -82,8 +83,10 @@ def _start_fit(config: RunConfig) -> Iterator[Finding]:
         return
     numbers = sum(_trained_parameters(config, shape).values())
     numbers += shape.parameters if config.deepspeed.zero_stage == 3 else 0
-    each = _on_ranks(config.deepspeed)
-    size = 4 * numbers + each.weights * shape.parameters + RUNTIME_BYTES
+    each = on_ranks(config.deepspeed)
+    # What is frozen is loaded in float32 too, and rounded when the engines take it over.
+    size = 4 * numbers + RUNTIME_BYTES
+    size += (4 if config.policy.lora else each.weights) * shape.parameters
     yield _held_against(size, config.hardware.gpu_memory_gib * 2**30, "a GPU while it loads")
 
 
@@ -130,32 +133,65 @@ def _small(size: ModelSize) -> ModelShape:
 
 def _trained_parameters(config: RunConfig, shape: ModelShape) -> dict[str, int]:
     """Return the parameters of what learns, by name."""
-    found = {"actor": shape.parameters}
-    if ESTIMATORS[config.learner.credit].needs_critic:
-        found["critic"] = shape.critic
-    return found
+    options = config.policy.lora
+    if options is None:
+        actor, critic = shape.parameters, shape.critic
+    else:
+        actor = shape.adapters(options.rank, _targets(options, shape))
+        critic = actor + shape.hidden + 1
+    needs_critic = ESTIMATORS[config.learner.credit].needs_critic
+    return {"actor": actor} | ({"critic": critic} if needs_critic else {})
+
+
+def _targets(options: LoraOptions, shape: ModelShape) -> list[str]:
+    """Return the maps of a block that have adapters."""
+    if ALL_LINEAR in options.targets:
+        return list(shape.maps)
+    return [name for name in shape.maps if any(one.endswith(name) for one in options.targets)]
+
+
+def _width(config: RunConfig) -> int:
+    """Return the bytes of a number that passes compute with."""
+    lora = config.policy.lora
+    if config.backend == "deepspeed":
+        return 4 if config.deepspeed.dtype == "float32" else 2
+    return 2 if lora is not None and lora.base_dtype == "bfloat16" else 4
 
 
 def _learner(config: RunConfig, shape: ModelShape) -> Iterator[Part]:
     spread = config.backend == "deepspeed"
-    each = _on_ranks(config.deepspeed) if spread else _in_one_process(config)
+    each = on_ranks(config.deepspeed) if spread else _in_one_process(config)
     sharding = _sharding(config) if spread else Sharding()
     trained = _trained_parameters(config, shape)
     for name, parameters in trained.items():
         yield memory_plan.trained(name, parameters, each, sharding)
+    if spread and sharding.stage:
+        yield _buckets(config, len(trained))
     if sharding.stage == 3:
         yield memory_plan.frozen("actor, whole", shape.parameters, each.weights)
-    yield memory_plan.frozen("reference", shape.parameters, each.weights)
+    yield memory_plan.frozen(
+        # Under adapters the frozen model is actor, critic and reference at once.
+        "frozen base" if config.policy.lora else "reference",
+        shape.parameters,
+        _width(config),
+    )
     if spread:
-        yield _way_back(sum(trained.values()), each, sharding)
+        yield way_back(sum(trained.values()), each, sharding)
     tokens = max(config.learner.micro_batch_tokens, config.rollout.context_tokens)
     yield memory_plan.activations(
         shape,
         tokens,
-        width=each.weights,
+        width=_width(config),
         recompute=config.learner.recompute_activations,
         logits=MAX_LOGITS,
     )
+    if config.policy.lora is not None and _width(config) == 2 and not spread:
+        yield memory_plan.adapter_inputs(
+            shape,
+            tokens,
+            _targets(config.policy.lora, shape),
+            again=config.learner.recompute_activations,
+        )
 
 
 def _sharding(config: RunConfig) -> Sharding:
@@ -163,17 +199,43 @@ def _sharding(config: RunConfig) -> Sharding:
     return Sharding(config.hardware.ranks, options.zero_stage, options.offload_optimizer)
 
 
-def _on_ranks(options: DeepSpeedOptions) -> Bytes:
-    """Return the bytes a number takes: gradients add up in float32, masters are float32."""
-    masters = 4 if options.zero_stage else 0
-    return Bytes(4 if options.dtype == "float32" else 2, 4, 8 + masters)
+def on_ranks(options: DeepSpeedOptions) -> Bytes:
+    """Return the bytes a number takes: gradients add up in float32, masters are float32.
+
+    Source:
+        DeepSpeed 0.19.8, counted by `tests/scale/test_memory.py`: the bf16 optimizer of stage 1
+        sums float32 beside each pass's own gradients; float32 of stages 1 and 2, and stage 3,
+        flatten what they sum before they step; an optimizer on the host has gradients there.
+    """
+    weights = 4 if options.dtype == "float32" else 2
+    if options.zero_stage == 0:
+        return Bytes(weights, 4, 8)
+    narrow = weights == 2
+    flattened = options.zero_stage == 3 or not narrow
+    return Bytes(
+        weights,
+        4,
+        12,
+        passing=2 if narrow and options.zero_stage == 1 else 0,
+        stepping=4 if flattened else 0,
+        host=4 + weights,
+    )
 
 
-def _way_back(parameters: int, each: Bytes, sharding: Sharding) -> Part:
+def _buckets(config: RunConfig, engines: int) -> Part:
+    """Return the buffers in which gradients travel; stage 3 keeps one for each engine."""
+    options = config.deepspeed
+    count = engines if options.zero_stage == 3 else 1
+    size = count * options.bucket_elements * (4 if options.zero_stage == 1 else _width(config))
+    return Part("gradient buckets", size, how=f"{count} of {options.bucket_elements} numbers")
+
+
+def way_back(parameters: int, each: Bytes, sharding: Sharding) -> Part:
     """Return the copy in main memory that undoes an update: every rank's own part of the states."""
     weights = each.weights * (1 if sharding.stage == 3 else sharding.ranks)
-    size = parameters * (each.optimizer + weights)
-    return Part("way back", 0, size, f"on the host: {each.optimizer}+{weights} B/parameter")
+    optimizer = each.optimizer * (1 if sharding.stage else sharding.ranks)
+    size = parameters * (optimizer + weights)
+    return Part("way back", 0, size, f"on the host: {optimizer}+{weights} B/parameter")
 
 
 def _in_one_process(config: RunConfig) -> Bytes:
@@ -202,12 +264,15 @@ def _apart(config: RunConfig) -> bool:
 
 def _sampler(config: RunConfig, shape: ModelShape) -> Iterator[Part]:
     if config.sampler.kind == "local":
-        width = 2 if config.backend == "deepspeed" and config.deepspeed.dtype == "bfloat16" else 4
+        width = _width(config)
         dialogues = -(-config.rollout.dialogues_per_step // config.hardware.ranks)
         tokens = dialogues * config.rollout.context_tokens
         yield memory_plan.key_values(shape, tokens, width=width)
         if config.rollout.overlap:
-            yield memory_plan.frozen("sampler's copy", shape.parameters, width)
+            # What is frozen under adapters is shared with the learner.
+            copied = _trained_parameters(config, shape)["actor"]
+            each = 4 if config.policy.lora else width
+            yield memory_plan.frozen("sampler's copy", copied, each)
     elif (engine := serving(config)) is not None and not _apart(config):
         yield engine[0]
     if config.users.other == "local":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trainer import memory_plan
-from trainer.memory_plan import GIB, MIXED, SINGLE, Part, Plan, Sharding
+from trainer.memory_plan import GIB, MIXED, SINGLE, Bytes, Part, Plan, Sharding
 from trainer.model_shape import KNOWN, ModelShape
 
 SMALL = ModelShape(1000, 8, 3, 2, 1, 4, 16, tied=True)
@@ -23,6 +23,30 @@ def test_an_optimizer_on_the_host_leaves_weights_and_gradients() -> None:
     part = memory_plan.trained("actor", 1000, MIXED, Sharding(4, 2, offload_optimizer=True))
     # 2 + 2/4 bytes here; 12 bytes of every parameter there, once for all ranks.
     assert (part.gpu, part.host) == (2500, 12_000)
+
+
+def test_gradients_take_what_the_greater_moment_needs() -> None:
+    each = Bytes(2, 4, 12, passing=2)
+    # Stage 1: float32 sums and a pass's own on every rank, whole.
+    assert memory_plan.trained("actor", 1000, each, Sharding(4, 1)).gpu == 1000 * (2 + 6 + 3)
+    each = Bytes(4, 4, 12, stepping=4)
+    # One rank holds the flattened copy of all; of four ranks each that of a quarter.
+    assert memory_plan.trained("actor", 1000, each, Sharding(1, 1)).gpu == 1000 * (4 + 8 + 12)
+    assert memory_plan.trained("actor", 1000, each, Sharding(4, 1)).gpu == 1000 * (4 + 4 + 3)
+    assert memory_plan.trained("actor", 1000, each, Sharding(4, 2)).gpu == 1000 * (4 + 2 + 3)
+
+
+def test_an_optimizer_on_the_host_has_gradients_and_weights_there_too() -> None:
+    each = Bytes(2, 4, 12, host=6)
+    part = memory_plan.trained("actor", 1000, each, Sharding(4, 2, offload_optimizer=True))
+    assert (part.gpu, part.host) == (3000, 18_000)
+
+
+def test_adapters_are_counted_by_the_maps_that_have_them() -> None:
+    # Of SMALL: 8 -> 8 and 8 -> 16, at rank 2, in three blocks.
+    assert SMALL.adapters(2, ["q_proj", "up_proj"]) == 3 * 2 * (8 + 8 + 8 + 16)
+    part = memory_plan.adapter_inputs(SMALL, 10, ["q_proj", "up_proj"], again=False)
+    assert part.gpu == 4 * 10 * 3 * (8 + 8)
 
 
 def test_one_process_in_float32_keeps_a_copy_for_the_way_back() -> None:
