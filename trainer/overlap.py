@@ -99,8 +99,8 @@ def playing_ahead(run: Run, learnt: Dealt, after: Snapshot) -> Iterator[None]:
     dealt = _next(run, learnt, after)
     if dealt is not None:
         run.overlap.begin(dealt, partial(play, run, dealt))
-    tell(run, stage="learn")
     try:
+        tell(run, stage="learn")
         yield
     except Exception:
         # Worlds and sampler are about to end: nobody may be left in them.
