@@ -29,11 +29,15 @@ class UserReplies:
         self._clock = clock
         self._ring = ring
         self._lines: dict[Voice, Line[_Asked, _Reply]] = {}
+        self._at_once: dict[int, int | None] = {}
+        """By identity, how much an engine bears at once; None for one that answers on the spot."""
         self._there: list[Told[_Reply]] = []
 
     def ask(self, key: str, engine: UserEngine, request: UserRequest) -> None:
         """Ask a user for a dialogue's reply."""
-        if not isinstance(engine, SlowUser):
+        if id(engine) not in self._at_once:
+            self._at_once[id(engine)] = engine.at_once if isinstance(engine, SlowUser) else None
+        if (at_once := self._at_once[id(engine)]) is None:
             began = self._clock()
             (reply,) = engine.reply([request])
             self._there.append(Told(key, reply, self._clock() - began))
@@ -41,7 +45,7 @@ class UserReplies:
             return
         line = self._lines.get(engine.voice)
         if line is None:
-            line = Line[_Asked, _Reply](_reply, engine.at_once, self._clock, self._ring)
+            line = Line[_Asked, _Reply](_reply, at_once, self._clock, self._ring)
             self._lines[engine.voice] = line
         line.put(key, (engine, request))
 

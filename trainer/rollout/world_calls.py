@@ -53,7 +53,8 @@ class WorldCalls:
         self._performance = performance
         self._clock = performance.scene.clock
         self._ring = ring
-        self._hosts: dict[int, CallsInFlight] = {}
+        self._hosts: dict[int, CallsInFlight | None] = {}
+        """By identity, the hosts that were asked; None for one that answers at once."""
         self._errands: dict[str, _Errand] = {}
         self._there: dict[str, Result] = {}
         self._judge = Line[_Waiting, _Ruling](self._rule, JUDGED_AT_ONCE, self._clock, ring)
@@ -80,6 +81,7 @@ class WorldCalls:
         return {
             descriptor: events
             for host in self._hosts.values()
+            if host is not None
             for descriptor, events in host.descriptors().items()
         }
 
@@ -91,7 +93,8 @@ class WorldCalls:
                 self._bring(errand, ruling)
         there, self._there = self._there, {}
         for host in self._hosts.values():
-            there |= host.arrived()
+            if host is not None:
+                there |= host.arrived()
         for key, result in there.items():
             errand = self._errands.get(key)
             if errand is not None and (final := self._settle(errand, result)) is not None:
@@ -108,9 +111,10 @@ class WorldCalls:
     def _send(self, errand: _Errand, call: Call) -> None:
         errand.sent_s = self._clock()
         worlds, key = self._performance.place(errand.dialogue).worlds, errand.dialogue.key
-        if isinstance(worlds, CallsInFlight):
-            self._hosts[id(worlds)] = worlds
-            worlds.send({key: call}, deadline_s=errand.deadline_s)
+        if id(worlds) not in self._hosts:
+            self._hosts[id(worlds)] = worlds if isinstance(worlds, CallsInFlight) else None
+        if (host := self._hosts[id(worlds)]) is not None:
+            host.send({key: call}, deadline_s=errand.deadline_s)
         else:
             self._there |= worlds.call({key: call}, deadline_s=errand.deadline_s)
             self._ring()
