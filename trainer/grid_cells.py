@@ -41,7 +41,7 @@ class GridWorld:
     settings: tuple[str, ...]
     """What makes a method's recipe, written for travel, one for this world."""
     budget_tokens: int
-    """Tokens that the policy may write in a cell: about 40 steps."""
+    """Tokens that the policy may write in a cell: 40 to 60 steps."""
     max_steps: int
     """The turn limit in force before the fault."""
     faulty_max_steps: int
@@ -71,7 +71,9 @@ WORLDS: Mapping[str, GridWorld] = {
             "worlds={colbench: {tasks: small-*, prompt_style: compact}}",
             "rollout.max_new_tokens=32",
         ),
-        budget_tokens=45_000,
+        # The operator's test takes some 16 steps here, as success differs much from task to task:
+        # with 45,000 tokens a run ended with its verdict.
+        budget_tokens=60_000,
         max_steps=6,
         faulty_max_steps=3,
         fault="the turn limit leaves no turn to ask for the third number",

@@ -138,7 +138,7 @@ def test_the_page_says_what_co_evolution_cost() -> None:
 
 def test_each_world_has_tables_of_its_own_and_says_what_its_cells_began_with() -> None:
     second = [
-        replace(one, cell=replace(one.cell, world="colbench"), start=0.3, action_tokens=45_000)
+        replace(one, cell=replace(one.cell, world="colbench"), start=0.3, action_tokens=60_000)
         for one in pair(0, 0.2, 0.7)
     ]
     told = grid_table.markdown([*pair(0, 0.3, 0.8), *second])
@@ -146,7 +146,7 @@ def test_each_world_has_tables_of_its_own_and_says_what_its_cells_began_with() -
     assert travel.count("| PPO |") == colbench.count("| PPO |") == 1
     assert "| 0.30 (1 seed)" in travel and "| 0.20 (1 seed)" in colbench
     assert "succeed in 0.40." in travel and "succeed in 0.30." in colbench
-    assert "75,000 tokens" in travel and "45,000 tokens" in colbench
+    assert "75,000 tokens" in travel and "60,000 tokens" in colbench
     assert "not at equal tokens" not in told
 
 
