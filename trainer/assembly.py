@@ -20,10 +20,9 @@ import torch
 from transformers import PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from trainer import demonstrations, seeds
+from trainer import demonstrations, devices, seeds
 from trainer.endpoints import endpoint_model, make_judge, make_meter
 from trainer.episode import Voice
-from trainer.errors import Unusable
 from trainer.policy import build, frozen, lora, skeleton, tokenizer, warmstart
 from trainer.policy.build import Policy
 from trainer.policy.frozen import Adapted
@@ -195,7 +194,7 @@ def make_learner(
             policy.model,
             config.learner,
             seed=seed,
-            device=device_of(config),
+            device=devices.device_of(config),
             reference_model=first,
         )
     else:
@@ -210,24 +209,6 @@ def make_learner(
     if checkpoint is not None:
         learner.load(checkpoint / LEARNER_PART)
     return learner
-
-
-def device_of(config: RunConfig) -> str:
-    """Return where one process computes: on the GPU that the recipe counts on, if one is there."""
-    return "cuda" if config.hardware.gpus and torch.cuda.is_available() else "cpu"
-
-
-def require_device(config: RunConfig) -> None:
-    """Make sure that a run in one process has the GPU that its recipe counts on.
-
-    Raises:
-        Unusable: if there is none that torch can use.
-    """
-    if config.backend == "torch" and config.hardware.gpus and device_of(config) == "cpu":
-        raise Unusable(
-            f"hardware.gpus is {config.hardware.gpus}, and torch can use no GPU here; install its "
-            "CUDA build, or set hardware.gpus to 0 to train on the processors"
-        )
 
 
 def join_ranks(config: RunConfig) -> Ranks | None:

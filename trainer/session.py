@@ -25,6 +25,7 @@ from trainer import (
     assembly,
     checkpoint,
     demonstrations,
+    devices,
     endpoints,
     following,
     launch,
@@ -82,7 +83,7 @@ def start(
     assembly.quiet()
     config = planned.config
     following.require_first(config)
-    assembly.require_device(config)
+    devices.require_device(config)
     policy = _pretrained(config)
     paths = launch.create(planned, now=time.time(), parent=parent)
     log = RunLog(paths, now=time.time)
@@ -103,7 +104,7 @@ def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -
     for fault in preflight.backend_faults(config):
         raise launch.LaunchError(fault)
     following.require_first(config)
-    assembly.require_device(config)
+    devices.require_device(config)
     with _only_trainer(paths):
         planned = resuming.plan(paths)
         directory, snapshot, rejected = planned.found

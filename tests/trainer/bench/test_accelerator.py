@@ -10,7 +10,7 @@ import torch
 from rich.console import Console
 from typer.testing import CliRunner
 
-from trainer import assembly, cli, recipe_file
+from trainer import cli, devices, recipe_file
 from trainer.bench import accelerator, floors
 from trainer.bench.floors import Device
 from trainer.errors import Unusable
@@ -88,8 +88,8 @@ def test_without_a_gpu_one_sentence_says_so_and_the_code_is_that_of_misuse():
 def test_a_run_that_counts_on_a_gpu_is_refused_where_there_is_none():
     counts = recipe_file.load("demo", ["hardware.gpus=1"])
     with pytest.raises(Unusable, match=r"set hardware\.gpus to 0"):
-        assembly.require_device(counts)
-    assembly.require_device(recipe_file.load("demo"))
+        devices.require_device(counts)
+    devices.require_device(recipe_file.load("demo"))
 
 
 def test_the_command_prints_json_for_a_program():
