@@ -13,6 +13,7 @@ from trainer.memory_plan import GIB
 from trainer.reproduction import RECIPES, SOURCES, Origin
 
 ONE_GPU = "usergym-qwen3-4b-1gpu"
+ADAPTED = "usergym-qwen3-4b-1gpu-lora"
 PAPER = {"usergym": (64, 16, 3e-7), "colbench": (64, 10, 3e-7), "tau2": (32, 50, 1e-6)}
 """Dialogues a step, turns, the actor's learning rate."""
 
@@ -42,13 +43,13 @@ def test_what_the_paper_says_is_in_the_recipe(name: str) -> None:
     assert not {"intention", "telepathy"} & set(config.worlds)
 
 
-@pytest.mark.parametrize("name", [*RECIPES, ONE_GPU])
+@pytest.mark.parametrize("name", [*RECIPES, ONE_GPU, ADAPTED])
 def test_its_memory_plan_fits_the_gpus_that_it_states(name: str, tmp_path: Path) -> None:
     found = list(plan.fit(patient(name, tmp_path)))
     assert found and all(one.level in (Level.OK, Level.DOUBT) for one in found), found
 
 
-@pytest.mark.parametrize("name", [*RECIPES, ONE_GPU])
+@pytest.mark.parametrize("name", [*RECIPES, ONE_GPU, ADAPTED])
 def test_its_worlds_have_tasks_and_its_knobs_are_acceptable(
     name: str, tmp_path: Path, checkout: Path
 ) -> None:
@@ -70,6 +71,18 @@ def test_the_plan_of_the_4b_recipe_is_the_sum_made_by_hand() -> None:
     assert parts["critic"].gpu == 6 * (4_022_468_096 + 2561)
     assert parts["reference"].gpu == 2 * 4_022_468_096
     assert planned.gpu < 60 * GIB
+
+
+def test_the_plan_of_adapters_on_one_gpu_is_the_sum_made_by_hand() -> None:
+    planned = plan.plan_of(recipe_file.load(ADAPTED))
+    assert planned is not None
+    parts = {part.name: part for part in planned.parts}
+    # Rank 32 on seven maps of 36 blocks: inputs and outputs 2560, 4096, 1024 and 9728.
+    maps = (2560 + 4096) * 2 + (2560 + 1024) * 2 + (2560 + 9728) * 3
+    assert parts["actor"].gpu == 36 * 32 * maps * (4 + 4 + 8 + 12)
+    assert parts["critic"].gpu == (36 * 32 * maps + 2561) * (4 + 4 + 8 + 12)
+    assert parts["frozen base"].gpu == 2 * 4_022_468_096
+    assert "reference" not in parts and planned.gpu < 40 * GIB
 
 
 def test_four_ranks_split_gradients_and_keep_whole_weights() -> None:
@@ -98,5 +111,5 @@ def test_the_page_marks_every_value_by_its_origin(checkout: Path) -> None:
 
 def test_the_page_names_a_command_for_every_recipe(checkout: Path) -> None:
     page = (checkout / "docs/reproducing.md").read_text("utf-8")
-    for name in (*RECIPES[:4], ONE_GPU):
+    for name in (*RECIPES[:4], ONE_GPU, ADAPTED):
         assert f"train {name}" in page or f"`{name}`" in page

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import Qwen3ForCausalLM
 
-from tests.trainer.ppo.conftest import build_batch, build_model
+from tests.trainer.ppo.conftest import build_batch, build_model, build_trajectory
 from trainer.policy import lora
 from trainer.policy.lora_options import LoraOptions
 from trainer.ppo.critic import critic_like
@@ -129,6 +129,26 @@ def test_a_checkpoint_of_a_whole_model_is_no_checkpoint_of_adapters(tmp_path):
     whole.save(tmp_path / "whole")
     with pytest.raises(ValueError, match=r"belongs to another model|does not have"):
         adapted_learner().load(tmp_path / "whole")
+
+
+def test_adapters_alone_make_a_rewarded_action_likelier_than_one_that_is_not():
+    learner = adapted_learner()
+    prompt, good, bad = [1, 2, 3], 5, 9
+    batch = [
+        build_trajectory(number, "oooa", ids=[*prompt, token], reward=float(token == good))
+        for number, token in enumerate([good, bad] * 4)
+    ]
+
+    def preference() -> float:
+        with torch.no_grad():
+            logits = learner.actor(input_ids=torch.tensor([prompt])).logits[0, -1]
+        return float(logits[good] - logits[bad])
+
+    before = preference()
+    for _ in range(8):
+        learner.step(batch, SETTINGS)
+    # The frozen head bounds what is to be had: its rows are short.
+    assert preference() > before + 0.1
 
 
 def test_the_gradient_of_an_adapter_is_the_chain_rule():
