@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, str] = {
     "history": (
         "List what came into force and what was found, a line each, with effect and interval."
     ),
+    "report": "Write one page about a run: curves, history, tests, dialogues; it loads nothing.",
     "compare": (
         "Compare runs: success over the last steps, with its interval where there are seeds."
     ),

@@ -20,6 +20,7 @@ from gate.contract import files, knobs, records
 from gate.contract.knobs import document as knobs_page
 from trainer import recipe_file, reproduction, world_table
 from trainer.errors import Unusable
+from trainer.looking import document as looking_page
 from trainer.probe import document as probe_page
 from trainer.recipe import RunConfig
 from trainer.worlds import catalog
@@ -54,6 +55,7 @@ def blocks(checkout: Path = CHECKOUT) -> dict[tuple[Path, str], str]:
         (page, "fields"): records.markdown(),
         (page, "lines"): _examples(checkout / GOLDEN),
         (Path("docs/gate.md"), "rules"): gate_page.markdown(),
+        (Path("docs/looking.md"), "fields"): looking_page.markdown(),
         (Path("docs/probe.md"), "checks"): probe_page.markdown(),
         (Path("docs/recipes.md"), "recipes"): _recipes(),
         (Path("docs/recipes.md"), "settings"): _settings(),

@@ -71,11 +71,11 @@ def render(record: Mapping[str, Any]) -> Text:
     if record.get("error"):
         text.append(f"  error: {visible(str(record['error']))}\n", style="red")
     payments: dict[Any, list[str]] = {}
-    for payment in _maps(record.get("rewards")):
+    for payment in maps(record.get("rewards")):
         value = payment.get("value")
         told_value = f"{value:+.3f}" if isinstance(value, int | float) else "?"
         payments.setdefault(payment.get("turn"), []).append(f"{payment.get('rule')} {told_value}")
-    for turn in _maps(record.get("turns")):
+    for turn in maps(record.get("turns")):
         _render_turn(text, turn, payments)
     return text
 
@@ -99,8 +99,8 @@ def _render_turn(text: Text, turn: Mapping[str, Any], payments: dict[Any, list[s
     voice = f"/{turn['voice']}" if turn.get("voice") else ""
     text.append(f"{visible(speaker + voice):>14}  ", style=_STYLES.get(speaker, ""))
     text.append(visible(str(turn.get("text", ""))).replace("\n", "\n" + " " * 16))
-    notes = [*_names(turn.get("events"))]
-    notes += [f"reveals {fact}" for fact in _names(turn.get("revealed"))]
+    notes = [*names(turn.get("events"))]
+    notes += [f"reveals {fact}" for fact in names(turn.get("revealed"))]
     if speaker == "agent":
         notes += payments.pop(turn.get("agent_turn"), [])
     if notes:
@@ -108,12 +108,12 @@ def _render_turn(text: Text, turn: Mapping[str, Any], payments: dict[Any, list[s
     text.append("\n")
 
 
-def _maps(value: Any) -> list[Mapping[str, Any]]:
+def maps(value: Any) -> list[Mapping[str, Any]]:
     """Return the maps of a list, nothing where it is none."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def _names(value: Any) -> list[str]:
+def names(value: Any) -> list[str]:
     """Return the entries of a list as texts, nothing where it is none."""
     return [str(one) for one in value] if isinstance(value, list) else []
 

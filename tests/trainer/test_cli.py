@@ -67,7 +67,7 @@ def test_a_mistyped_command_is_answered_with_its_neighbour() -> None:
     assert "No such command 'recipies'" in outcome.output and "'recipes'" in outcome.output
 
 
-def test_asking_for_help_and_reading_load_no_tensor_library(checkout: Path) -> None:
+def test_asking_for_help_and_reading_load_no_tensor_library(checkout: Path, tmp_path: Path) -> None:
     asked = [["--help"], *([name, "--help"] for name in cli.COMMANDS)]
     read = [
         ["recipes"],
@@ -78,6 +78,7 @@ def test_asking_for_help_and_reading_load_no_tensor_library(checkout: Path) -> N
         ["why", GOLDEN_RUN, "2", "--json"],
         ["history", GOLDEN_RUN],
         ["watch", GOLDEN_RUN, "--once"],
+        ["report", GOLDEN_RUN, "--out", str(tmp_path / "page.html")],
     ]
     refused = [[name, "nowhere"] for name in ("train", "resume", "evaluate", "show", "compare")]
     told = watched([*asked, *read, *refused], checkout)

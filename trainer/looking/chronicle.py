@@ -23,6 +23,9 @@ from trainer.looking.reading import Reading, mapping
 from trainer.looking.wording import interval, moved, value
 from trainer.show import visible
 
+LONGEST_REASON = 160
+"""Characters of a reason that a line repeats; JSON has them all."""
+
 STYLES: Mapping[str, str] = {
     "launch": "bold",
     "revision": "bold magenta",
@@ -104,7 +107,7 @@ def show(console: Console, found: Sequence[Line]) -> None:
     for one in found:
         text = Text(visible(one.text))
         if one.reason:
-            text.append(f"  ({visible(value(one.reason))})", style="dim")
+            text.append(f"  ({visible(value(one.reason, most=LONGEST_REASON))})", style="dim")
         word = one.word.upper() if one.verdict else one.word
         number = one.test if one.kind == "test" else one.revision
         shown = word if one.verdict or number is None else f"{word} {number}"

@@ -14,6 +14,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from gate.contract.sides import Side
 from trainer.looking import trials, why
 from trainer.looking.origin import origin
 from trainer.looking.pulse import ENDED, Pulse, pulse, usual_step_s
@@ -32,7 +33,13 @@ POOLED_STEPS = 5
 FEWEST_EVENTS = 4
 """Lines that are kept for events where there are so many."""
 BAR = 16
+"""Columns of the bar of steps."""
+EVIDENCE_BAR = 10
 """Columns of a bar of evidence."""
+SHARES_IN_A_ROW = 2
+"""Successes that stand on one line."""
+CHECKPOINT = "checkpoint"
+"""The kind of event of which only the newest is news."""
 _VITALS = (
     ("entropy", "entropy", ".3f"),
     ("kl", "kl", ".4f"),
@@ -116,8 +123,15 @@ def _users(reading: Reading) -> Iterator[Text]:
     # A test that ended within these steps has sides of its own; what is in force now counts.
     sides = {one.side for record in recent[-1:] for one in shares(record)}
     kept = [one for one in found if one.side in sides]
-    if kept:
-        yield _line("by user", Text(visible("  ".join(map(_share, kept)))))
+    compared = [one for one in kept if one.side in (Side.OLD, Side.ANCHOR)]
+    played = [one for one in kept if one not in compared]
+    for label, row in (
+        [("by user", played), ("", compared)]
+        if len(kept) > SHARES_IN_A_ROW
+        else [("by user", kept)]
+    ):
+        if row:
+            yield _line(label, Text(visible("  ".join(map(_share, row)))))
 
 
 def _share(one: Share) -> str:
@@ -147,10 +161,10 @@ def _tests(reading: Reading) -> Iterator[Text]:
 def _test(test: Trial, newest: int) -> Iterator[Text]:
     steps = f"step {newest} of {test.opened} to {test.judged_after}"
     told = f"{test.number} of revision {test.revision}: {test.design.replace('_', ' ')}, {steps}"
+    yield _line("test", Text(visible(told), "magenta"))
     if test.difference is not None and test.low is not None and test.high is not None:
         measured = {"difference": test.difference, "low": test.low, "high": test.high}
-        told += f", so far {interval(measured)}"
-    yield _line("test", Text(visible(told), "magenta"))
+        yield _line("", Text(f"so far {interval(measured)}, no verdict yet"))
     bars = [
         part
         for name, found, style in (("harm", test.harm, "red"), ("help", test.help, "green"))
@@ -159,16 +173,18 @@ def _test(test: Trial, newest: int) -> Iterator[Text]:
     ]
     if bars:
         yield _line("", Text.assemble(*bars))
+    if test.help is not None and test.limit is not None and test.help >= test.limit:
+        yield _line("", Text("evidence of help suffices; the anchors must not have fallen", "dim"))
 
 
 def _evidence(name: str, found: float, limit: float, style: str) -> Iterator[Any]:
     # Evidence multiplies from step to step, so that its logarithm moves towards the limit.
     share = max(0.0, min(1.0, math.log(max(found, 1.0)) / math.log(limit)))
-    filled = round(share * BAR)
+    filled = round(share * EVIDENCE_BAR)
     yield f"{name} "
     yield ("━" * filled, style)
-    yield ("━" * (BAR - filled), "bright_black")
-    yield f" {found:.2g} of {limit:g}   "
+    yield ("━" * (EVIDENCE_BAR - filled), "bright_black")
+    yield f" {found:.1f} of {limit:g}   "
 
 
 def _in_force(reading: Reading) -> Iterator[Text]:
@@ -228,11 +244,15 @@ def _spent(spent: Mapping[str, Any]) -> str:
 
 
 def _events(reading: Reading) -> Iterator[Text]:
-    for one in tidings(reading.events):
+    found = tidings(reading.events)
+    saved = [one for one in found if one.kind == CHECKPOINT]
+    for one in found:
+        if one.kind == CHECKPOINT and one is not saved[-1]:
+            continue
         kind, told = one.kind.replace("_", " "), value(one.text, most=400)
-        yield _line(
-            f"step {one.step}", Text.assemble((visible(kind), one.style), "  ", visible(told))
-        )
+        since = f", since step {one.first}" if one.first != one.step else ""
+        text = Text.assemble((visible(kind), one.style), "  ", visible(told + since))
+        yield _line(f"step {one.step}", text)
 
 
 def _line(label: str, text: Text) -> Text:

@@ -7,7 +7,7 @@ of a task are not independent, so it is a little too narrow. This module reads n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gate.contract.records import told
@@ -66,6 +66,13 @@ def pooled(found: Iterable[Share]) -> tuple[Share, ...]:
             (side, arm, total / episodes, episodes)
             for (side, arm), (total, episodes) in sums.items()
         )
+    )
+
+
+def in_force(found: Iterable[Share]) -> tuple[Share, ...]:
+    """Return shares with the new side of a test told as in force, which it is."""
+    return tuple(
+        replace(one, side=Side.IN_FORCE.value) if one.side == Side.NEW else one for one in found
     )
 
 

@@ -27,9 +27,12 @@ CHANGES = frozenset(
 
 
 class Tiding(NamedTuple):
-    """Events of one kind in one step."""
+    """Events of one kind in one step, or the same in several steps in a row."""
 
+    first: int
+    """The first step."""
     step: int
+    """The last step."""
     kind: str
     count: int
     text: str
@@ -46,7 +49,10 @@ def tidings(events: Iterable[Record]) -> list[Tiding]:
     for (step, kind), group in groupby(events, lambda one: (one.get("step"), one["kind"])):
         details = [mapping(one.get("detail")) for one in group]
         known = step if isinstance(step, int) else 0
-        found.append(Tiding(known, kind, len(details), _told(kind, details)))
+        text, first, before = _told(kind, details), known, 0
+        if found and (found[-1].kind, found[-1].text) == (kind, text):
+            first, before = found[-1].first, found.pop().count
+        found.append(Tiding(first, known, kind, before + len(details), text))
     return found
 
 

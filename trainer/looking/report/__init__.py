@@ -1,0 +1,1 @@
+"""One page about a run, as one file that loads nothing from anywhere."""
