@@ -32,6 +32,7 @@ from trainer.evaluation_user import AskedUser
 from trainer.official import Benchmark
 from trainer.recipe import JudgeConfig, RunConfig, UsersConfig
 from trainer.run_folder import FIRST_REVISION, LaunchError
+from trainer.task import Task
 from trainer.users.spending import Meter
 from trainer.worlds import catalog
 
@@ -127,15 +128,7 @@ def evaluate(
     whole = replace(config, backend="torch")
     learner = assembly.make_learner(whole, policy, checkpoint=directory)
     run_folder.check_world(paths)
-    tasks = [
-        task
-        for world, loaded in launch.load_tasks(config, "evaluation", pattern="*").items()
-        for task in loaded
-        if fnmatch(task.id, pattern or config.worlds[world].tasks)
-    ][:limit]
-    if not tasks:
-        wanted = pattern or ", ".join(setting.tasks for setting in config.worlds.values())
-        raise evaluation.EvaluationError(f"no evaluation task matches {wanted!r}; try --tasks '*'")
+    tasks = _tasks(config, pattern)[:limit]
     sampler = assembly.make_sampler(config, policy, learner.policy_version)
     with (
         closing(sampler),
@@ -162,6 +155,24 @@ def evaluate(
     if benchmark is not None:
         outcome = replace(outcome, official=official.score(tasks, episodes, benchmark))
     return outcome, evaluation.write(_unused(place), outcome, episodes)
+
+
+def _tasks(config: RunConfig, pattern: str | None) -> list[Task]:
+    """Return the tasks of an evaluation, of every world.
+
+    Raises:
+        evaluation.EvaluationError: if no task matches.
+    """
+    tasks = [
+        task
+        for world, loaded in launch.load_tasks(config, "evaluation", pattern="*").items()
+        for task in loaded
+        if fnmatch(task.id, pattern or config.worlds[world].tasks)
+    ]
+    if not tasks:
+        wanted = pattern or ", ".join(setting.tasks for setting in config.worlds.values())
+        raise evaluation.EvaluationError(f"no evaluation task matches {wanted!r}; try --tasks '*'")
+    return tasks
 
 
 @contextmanager

@@ -171,6 +171,9 @@ def _section(name: str) -> str:
         _entries("metric", declaration.metrics),
         _entries("event", declaration.events),
     ]
+    if (judge := declaration.judge) is not None:
+        parts.append(f"A judge, where the recipe names one, is asked: {judge.asks}")
+        parts += [_entries("metric with a judge", judge.metrics)] if judge.metrics else []
     return "\n\n".join(parts)
 
 

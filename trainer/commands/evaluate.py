@@ -69,14 +69,7 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Play the pinned evaluation: held-out tasks, revision 0 of the world, default knobs."""
-    if endpoint and user is EvaluationUser.SYMBOLIC:
-        raise typer.BadParameter(
-            "--endpoint says how a served user is reached: add --user endpoint"
-        )
-    if judge_endpoint and judge is EvaluationJudge.RULES:
-        raise typer.BadParameter(
-            "--judge-endpoint says how a judge is reached: add --judge endpoint"
-        )
+    _refuse_idle(user, endpoint, judge, judge_endpoint)
     paths = find_run(run, runs)
     from trainer import examination
 
@@ -101,6 +94,23 @@ def command(
         print(json.dumps(asdict(outcome)))
         return
     _tell(Console(), outcome, path)
+
+
+def _refuse_idle(
+    user: EvaluationUser,
+    endpoint: list[str] | None,
+    judge: EvaluationJudge,
+    judge_endpoint: list[str] | None,
+) -> None:
+    """Refuse settings of a service that nothing would ask."""
+    if endpoint and user is EvaluationUser.SYMBOLIC:
+        raise typer.BadParameter(
+            "--endpoint says how a served user is reached: add --user endpoint"
+        )
+    if judge_endpoint and judge is EvaluationJudge.RULES:
+        raise typer.BadParameter(
+            "--judge-endpoint says how a judge is reached: add --judge endpoint"
+        )
 
 
 def _tell(console: Console, outcome: EvaluationResult, path: Path) -> None:
