@@ -256,6 +256,7 @@ def _launch_record(
 ) -> dict[str, Any]:
     packages = ["torch", "transformers", "numpy"]
     packages += ["deepspeed"] if launch.config.backend == "deepspeed" else []
+    packages += ["peft"] if launch.config.policy.lora else []
     return {
         "run": launch.run_id,
         "launched": round(now, 3),
