@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -125,6 +126,19 @@ def test_results_keep_their_order_and_no_more_than_the_limit_are_in_flight() -> 
     assert served.most_at_once <= 3
     failed = next(i for i, result in enumerate(results) if isinstance(result, ChatFailure))
     assert served.requests[2]["seed"] == failed
+
+
+def test_several_threads_that_ask_share_the_limit_and_the_meter() -> None:
+    def slow(number: int) -> Answer:
+        time.sleep(0.02)
+        return completion("Hi.")
+
+    with serve(slow) as served, ThreadPoolExecutor(6) as threads:
+        asked = model(served.url, concurrency=2)
+        answers = list(threads.map(lambda _: ask(asked, num=2), range(6)))
+    assert answers == [["Hi.", "Hi."]] * 6
+    assert served.most_at_once <= 2
+    assert asked.meter.total.requests == 12
 
 
 def test_the_key_is_sent_and_is_in_nothing_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
