@@ -22,9 +22,11 @@ PROBE_S = 20.0
 _PROBE = """
 import json, os, sys
 plan = json.loads(sys.argv[1])
+# A name that nothing else has: a folder of the run by that name would look like a broken fence.
+mark = f".trial-of-the-fence-{os.getpid()}"
 for path in plan["closed"]:
     try:
-        os.close(os.open(os.path.join(path, ".probe"), os.O_CREAT | os.O_WRONLY))
+        os.close(os.open(os.path.join(path, mark), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         sys.exit("writable: " + path)
     except OSError as error:
         if error.errno not in (1, 13, 30):
@@ -33,8 +35,8 @@ for path in plan["hidden"]:
     if os.path.isdir(path) and os.listdir(path):
         sys.exit("readable: " + path)
 for _, path in plan["writable"]:
-    name = os.path.join(path, ".probe")
-    os.close(os.open(name, os.O_CREAT | os.O_WRONLY))
+    name = os.path.join(path, mark)
+    os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     os.unlink(name)
 print("fenced")
 """

@@ -43,6 +43,17 @@ def run(kind: Kind, plan: Plan, where: Path, *command: str) -> subprocess.Comple
     return subprocess.run(words, cwd=where, capture_output=True, text=True, timeout=60, check=False)
 
 
+def test_whatever_lies_in_closed_and_open_folders_does_not_look_like_a_broken_fence(
+    kind: Kind, plan: Plan, tmp_path: Path
+) -> None:
+    for name in (".probe", ".staging", ".trial"):
+        (tmp_path / "closed" / name).mkdir()
+        (tmp_path / "open" / name).mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    assert enclosure.best(plan, cwd=tmp_path, kinds=[kind]) == (kind, [])
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 ATTACKS = {
     "read": "cat hidden/answers.txt",
     "glob": "cat h*/ans*",
