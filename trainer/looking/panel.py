@@ -38,6 +38,7 @@ EVIDENCE_BAR = 10
 """Columns of a bar of evidence."""
 SHARES_IN_A_ROW = 2
 """Successes that stand on one line."""
+_ORDER = (Side.IN_FORCE, Side.NEW, Side.OLD, Side.ANCHOR)
 CHECKPOINT = "checkpoint"
 """The kind of event of which only the newest is news."""
 _VITALS = (
@@ -122,7 +123,7 @@ def _users(reading: Reading) -> Iterator[Text]:
     found = pooled(one for record in recent for one in shares(record))
     # A test that ended within these steps has sides of its own; what is in force now counts.
     sides = {one.side for record in recent[-1:] for one in shares(record)}
-    kept = [one for one in found if one.side in sides]
+    kept = [one for side in _ORDER if side in sides for one in found if one.side == side]
     compared = [one for one in kept if one.side in (Side.OLD, Side.ANCHOR)]
     played = [one for one in kept if one not in compared]
     for label, row in (

@@ -79,8 +79,8 @@ def written(reading: Reading) -> str:
 def test_it_tells_the_run_from_its_figures_to_its_versions(reading: Reading) -> None:
     told = Page(written(reading)).text
     assert "40 of 50 training steps, under way." in told
-    assert "Success with the symbolic user: 0.75 (0.69 to 0.80) at first" in told
-    assert "1 of them planted as a fault; 1 verdict: help of revision 2." in told
+    assert "Success with the symbolic user: 0.75 (0.69 to 0.80) over the first 10 steps" in told
+    assert "1 of them planted as a fault; 1 verdict: help (revision 2)." in told
     assert "proposal 1 by operator, taking back revision 1" in told
     assert "+0.450 (+0.300 to +0.600)" in told
     assert "a usual success, of steps 38 to 40: 000039-00" in told

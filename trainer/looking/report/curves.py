@@ -61,8 +61,9 @@ def success(reading: Reading) -> list[str]:
         )
     ]
     caption = (
-        "Mean success of a step, pale, and its mean over 5 steps. Shaded: the revision in force, "
-        "red where a fault was planted. A triangle is a verdict: green help, red harm."
+        "Mean success of a step, pale, and its mean over 5 steps; dashed, what it is compared "
+        "with. Shaded: the revision in force, red where a fault was planted. A triangle is a "
+        "verdict: green help, red harm, ochre neither."
     )
     return [figure("".join(drawn), caption, curves)]
 

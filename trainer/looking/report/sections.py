@@ -39,12 +39,12 @@ def write(reading: Reading, *, now: float) -> str:
         now: Seconds since 1970, told as when the page was made.
     """
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
+    source = f"Made {made} from the run's records. Intervals are of 95%; verdicts are the gate's."
     lead = [
         paragraph(summary(reading), "lead"),
         *(paragraph(sentence, "damage") for sentence in reading.damage),
-        paragraph(f"Made {made} from the run's records; open tests and verdicts are the gate's.",
-                  "soft"),
-    ]  # fmt: skip
+        paragraph(source, "soft"),
+    ]
     found = list(chronicle.lines(reading))
     return page(
         reading.run,
@@ -73,7 +73,7 @@ def summary(reading: Reading) -> str:
     revisions = [one for one in (reading.past.revisions if reading.past else ()) if one.number]
     planted = sum(one.kind is RevisionKind.PLANTED for one in revisions)
     verdicts = [one for one in experiments.outcomes(reading.entries) if one.ends_the_test]
-    told = ", ".join(f"{one.verdict} of revision {one.revision}" for one in verdicts)
+    told = ", ".join(f"{one.verdict} (revision {one.revision})" for one in verdicts)
     parts = [
         f"{steps[-1]['step']}{of} training steps, {how}.",
         *_success(reading),
@@ -89,11 +89,11 @@ def _success(reading: Reading) -> Iterator[str]:
     first, last = (_pooled(one) for one in (reading.steps[:ENDS], reading.steps[-ENDS:]))
     for arm in sorted({*first, *last}):
         ends = [
-            f"{found[arm]} {where}"
-            for found, where in ((first, "at first"), (last, "at last"))
+            f"{found[arm]} over the {where}"
+            for found, where in ((first, f"first {ENDS} steps"), (last, "last"))
             if arm in found
         ]
-        yield f"Success with the {arm} user: {', '.join(ends)} ({ENDS} steps, 95%)."
+        yield f"Success with the {arm} user: {', '.join(ends)}."
 
 
 def _pooled(records: Sequence[Record]) -> dict[str, str]:
