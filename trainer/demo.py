@@ -77,6 +77,7 @@ def tell(console: Console, paths: RunPaths) -> None:
         f"         {paths.steps}",
         f"         {paths.ledger}",
         f"         gate log {paths.root}",
+        f"         eau report {paths.root}",
         f"         eau evaluate {paths.root}",
     ]
     for line in lines:
