@@ -54,6 +54,8 @@ def collect(
     """
     watch = Stopwatch(scene.clock)
     performance = Performance(scene, conditions)
+    # Made here, before several threads may ask for it.
+    sitting = performance.sitting
     # A model in this process writes all turns of a round for little more than one.
     play = concurrent.play if isinstance(scene.sampler, TurnsInFlight) else lockstep.play
     with watch("rollout"):
@@ -66,7 +68,7 @@ def collect(
             performance.close(dialogues)
         with watch("world"):
             unscored = rescore(dialogues, performance)
-    return _freeze(dialogues, watch, unscored)._replace(judging=performance.sitting.judging)
+    return _freeze(dialogues, watch, unscored)._replace(judging=sitting.judging)
 
 
 def _freeze(
