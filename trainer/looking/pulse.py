@@ -22,7 +22,7 @@ GRANTED_S = 60.0
 PATIENCE = 5
 """Usual lengths of a step after which a heartbeat is overdue."""
 GONE_S = 10.0
-"""Seconds without a heartbeat after which it is asked whether its process is there."""
+"""Seconds without a heartbeat, and at least one step, after which its process is looked for."""
 RECENT_STEPS = 10
 """Steps whose median tells how long a step usually takes."""
 
@@ -54,8 +54,11 @@ def pulse(reading: Reading, now: float, *, alive: Callable[[int], bool] | None =
     if phase in ENDED:
         return Pulse(phase, False, f"{phase} at {at}{reason}")
     process = number(status.get("pid"))
-    gone = age > GONE_S and process is not None and not (alive or is_there)(int(process))
-    if gone or age > max(GRANTED_S, PATIENCE * usual_step_s(reading)):
+    usual = usual_step_s(reading)
+    # Whoever looks from another machine sees no process: a heartbeat in time outweighs that.
+    overdue = age > max(GONE_S, usual) and process is not None
+    gone = overdue and not (alive or is_there)(int(process or 0))
+    if gone or age > max(GRANTED_S, PATIENCE * usual):
         where = f"; no process {process:.0f} on this machine" if gone else ""
         return Pulse(phase, True, f"no heartbeat since {at} ({duration(age)}){where}")
     stage = status.get("stage")

@@ -129,6 +129,8 @@ def test_patience_grows_with_the_length_of_a_step(own: RunPaths) -> None:
         files.append_line(own.steps, mended_run.step(number, step_s=300.0))
     slow = Reader(own).read()
     assert not pulse(slow, NOW + 1400, alive=lambda _: True).stale
+    assert not pulse(slow, NOW + 290, alive=lambda _: False).stale
+    assert pulse(slow, NOW + 310, alive=lambda _: False).stale
     assert pulse(slow, NOW + 1600, alive=lambda _: True).stale
 
 
