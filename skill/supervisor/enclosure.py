@@ -51,6 +51,10 @@ class Kind(StrEnum):
     """Nothing: evaluation can be read, and what was written is only found afterwards."""
 
 
+class NotHeld(ValueError):
+    """No enclosure that was asked for holds here; the message says why and what to do."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a command may do."""

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,7 +28,7 @@ from skill.commands import asking, lesson
 from skill.proposing import Autonomy
 from skill.supervisor import tick as ticking
 from skill.supervisor.agents import UnknownAgent
-from skill.supervisor.enclosure import Kind
+from skill.supervisor.enclosure import Kind, NotHeld
 from skill.supervisor.tick import Order, Tick
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -78,6 +78,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return asking.BLOCKED
     try:
         return Supervisor(order, options, now=time.time, sleep=time.sleep).watch()
+    except NotHeld as error:
+        print(
+            f"--fence {options.fence} does not hold here: {fence.visible(str(error))}; see "
+            "docs/supervisor.md for what each needs, or let --fence auto choose",
+            file=sys.stderr,
+        )
+        return asking.BLOCKED
     except (UnknownAgent, ledger.Damaged) as error:
         print(str(error), file=sys.stderr)
         return asking.BLOCKED
@@ -124,10 +131,9 @@ class Supervisor:
                 return asking.FINE
             gone = seen.phase not in ENDED and seen.pid is not None and not _alive(seen.pid)
             reason = self._due(seen, past, gone)
-            if reason:
-                self._tick(reason, past)
+            held = not reason or self._tick(reason, past)
             if seen.phase in ENDED or self._options.once:
-                return asking.FINE
+                return asking.FINE if held else asking.BLOCKED
             if gone:
                 self._say("the trainer is gone; `eau resume` goes on, and so may this")
                 return asking.BLOCKED
@@ -152,21 +158,35 @@ class Supervisor:
             return "stalled"
         return ""
 
-    def _tick(self, reason: str, past: Sequence[Mapping[str, Any]]) -> None:
+    def _tick(self, reason: str, past: Sequence[Mapping[str, Any]]) -> bool:
+        """Have a tick done; False where it was put off for want of a fence."""
         number = 1 + max((_number(path.name) for path in _folders(self._order.run)), default=0)
         if number > LAST:
             self._say(f"tick {LAST} is the last that has a number")
             self._stop = True
-            return
-        made = ticking.run_tick(
-            self._order,
-            number=number,
-            reason=reason,
-            stop_asked=lambda: self._stop,
-            env=os.environ,
-        )
+            return True
+        held = any(one["fence"] != Kind.NONE for one in past)
+        order = self._order
+        if held and self._options.fence == "auto":
+            # What held before holds again in a moment, or somebody saw to it that it does not.
+            order = replace(order, kinds=tuple(kind for kind in Kind if kind is not Kind.NONE))
+        try:
+            made = ticking.run_tick(
+                order,
+                number=number,
+                reason=reason,
+                stop_asked=lambda: self._stop,
+                env=os.environ,
+            )
+        except NotHeld as error:
+            if not held:
+                raise
+            self._say(f"tick {number} is put off, for the fence of earlier ones does not hold now:")
+            self._say(f"  {fence.visible(str(error))}")
+            return False
         self._done += 1
         self._tell(made)
+        return True
 
     def _spent(self, past: Sequence[Mapping[str, Any]]) -> bool:
         limit = self._options.max_cost

@@ -50,7 +50,7 @@ class Order:
     most_usd: float | None = None
     seed: int = 0
     kinds: tuple[Kind, ...] = tuple(Kind)
-    """Enclosures to try, in this order."""
+    """Enclosures to try, in this order; without `NONE` a tick that nothing holds is not run."""
     passed: tuple[str, ...] = ()
     """Variables of the environment that a person lets through."""
 
@@ -126,6 +126,7 @@ def run_tick(
 
     Raises:
         agents.UnknownAgent: if the agent cannot be started; nothing is left behind.
+        enclosure.NotHeld: if no enclosure holds that may be used; nothing is left behind.
         gate.contract.ledger.Damaged: if the run's ledger cannot be read.
     """
     folder = order.run.supervisor / f"{number:04d}"
@@ -136,7 +137,7 @@ def run_tick(
         ready = _prepare(order, reason, folder, scratch, env)
         step = standing.last_step(order.run)
         came = _attend(order, ready, folder / "breach", stop_asked, env)
-    except agents.UnknownAgent:
+    except (agents.UnknownAgent, enclosure.NotHeld):
         shutil.rmtree(folder, ignore_errors=True)
         raise
     finally:
@@ -230,6 +231,8 @@ def _prepare(
     hidden = belongings.hidden(order.checkout, env)
     plan = _plan(order, scratch, box, hidden)
     kind, refused = enclosure.best(plan, cwd=order.checkout, kinds=order.kinds)
+    if kind not in order.kinds:
+        raise enclosure.NotHeld("; ".join(refused))
     tasks = (path for path in hidden if path.name == "evaluation")
     setting = Setting(
         run=order.run,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,6 +133,31 @@ def test_evaluation_cannot_be_read_from_inside_the_fence(held: Station) -> None:
 def test_without_a_fence_it_is_told_that_evaluation_is_not_protected(place: Station) -> None:
     tick = place.once("pass", *UNHELD)
     assert tick["fence"] == "none" and "not protected" in tick["not_protected"][0]
+
+
+def break_fences(place: Station) -> dict[str, str]:
+    """Let no fence hold any more; returns the variables under which that is so."""
+    (place.root / "skill" / "supervisor" / "cell.py").write_text("raise SystemExit('broken')")
+    return {"PATH": str(Path(sys.executable).parent)}
+
+
+def test_a_run_whose_ticks_were_held_is_not_gone_on_with_unheld(held: Station) -> None:
+    held.once("pass")
+    ended = held.supervise("--once", "--agent", held.script("pass"), **break_fences(held))
+    assert ended.returncode == 1
+    assert "tick 2 is put off" in ended.stdout and "broken" in ended.stdout
+    assert len(held.ticks()) == 1 and not (held.run.supervisor / "0002").exists()
+    told = held.once("pass", *UNHELD)
+    assert told["fence"] == "none", "a person may still say that nothing shall hold it"
+
+
+def test_a_fence_that_was_asked_for_is_had_or_nothing_is_run(place: Station) -> None:
+    gone = break_fences(place)
+    ended = place.supervise(
+        "--once", "--agent", place.script("pass"), "--fence", "namespaces", **gone
+    )
+    assert ended.returncode == 1 and place.ticks() == []
+    assert "--fence namespaces does not hold here" in ended.stderr
 
 
 def test_a_knob_that_the_trainer_adopted_meanwhile_is_taken_back_by_the_gate(
