@@ -186,9 +186,16 @@ def test_an_edit_that_a_person_had_begun_before_is_left_alone(place: Station) ->
 
 
 def test_what_a_person_saves_while_the_kernel_holds_the_agent_is_no_breach(held: Station) -> None:
-    child = held.background("--once", "--agent", held.script("time.sleep(3)"))
-    time.sleep(2.0)
+    waits = (
+        "(RUN / 'candidate' / 'begun').touch()\n"
+        "while not (RUN / 'candidate' / 'saved').exists(): time.sleep(0.05)"
+    )
+    child = held.background("--once", "--agent", held.script(waits), "--time-limit-s", "60")
+    until = time.monotonic() + 60
+    while not (held.run.candidate / "begun").exists() and time.monotonic() < until:
+        time.sleep(0.05)
     content = live_run.save(held.run, "user.max_reveals", 3)
+    (held.run.candidate / "saved").touch()
     assert child.wait(60) == 0
     assert held.run.knob_file("user").read_bytes() == content
     (tick,) = held.ticks()
