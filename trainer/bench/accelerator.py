@@ -8,6 +8,7 @@ processor, where its ratios mean little and its correctness is tested.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -135,7 +136,7 @@ def measure(
 
 
 def figures(
-    told: list[dict[str, Any]], shape: ModelShape, able: floors.Device, *, dialogues: int
+    told: Sequence[Mapping[str, Any]], shape: ModelShape, able: floors.Device, *, dialogues: int
 ) -> list[Figure]:
     """Return tokens a second of rollout and update, and each as a multiple of its floor's time.
 
