@@ -95,6 +95,7 @@ _SUPPORTED: Mapping[str, tuple[str, ...]] = {
         "meta_agent.agent=operator",
         "meta_agent.every=4",
         "meta_agent.own_experience=true",
+        "meta_agent.waits=true",
     ),
     # The baseline of the papers: no symbolic user, and not a word while the run is live.
     "naive": ("knobs.user.user_strategy_mix=0.0",),

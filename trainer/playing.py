@@ -66,6 +66,7 @@ def reconcile(run: Run, step: int, before: Snapshot | None = None) -> KnobStatus
         status = run.live.replay(settled)
     else:
         plant(run, step)
+        run.wait(run.snapshot.step, run.stop_asked)
         status = run.live.reconcile(step, success_history=before.anchor_success, now=run.now())
     tell(
         run,

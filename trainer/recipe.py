@@ -185,6 +185,9 @@ class MetaAgentConfig:
     own_experience: bool = False
     """Whether its lessons stay in the run's folder `experience/`, as those of a demonstration or
     of a study should, or go to the pool that all runs share."""
+    waits: bool = False
+    """Whether the run waits between two steps while a tick that is due goes on, or a probe. What
+    comes of it then does not depend on the machine's speed, as a study needs it."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from gate.guard import KnobStatus
 from trainer import checkpoint
 from trainer.checkpoint import Snapshot
 from trainer.live import LiveKnobs
+from trainer.meta_agent import Wait
 from trainer.ppo.learner import Learner
 from trainer.recipe import RunConfig
 from trainer.rollout.collect import Rollout, collect
@@ -83,6 +84,8 @@ class Run:
     judge_meter: Meter | None = None
     """Counts what a judge's endpoint is asked, by all ranks; None where rules decide."""
     last_status: KnobStatus | None = None
+    wait: Wait = lambda step, stop_asked: None
+    """Waits for the tick of a meta-agent that is due after a step, where a study wants it."""
 
     @property
     def total_steps(self) -> int:

@@ -208,7 +208,8 @@ def _live_run(
                 for world in launched.unfenced()
             ]
         )
-        live = LiveKnobs(paths, worlds=tuple(config.worlds), prober=Prober(paths.probe))
+        prober = Prober(paths.probe, waits=config.meta_agent.waits)
+        live = LiveKnobs(paths, worlds=tuple(config.worlds), prober=prober)
         stack.callback(live.close)
         overlap = None
         if config.rollout.overlap and isinstance(sampler, HoldsWeights):
@@ -285,7 +286,7 @@ def _train(run: Run, console: Console, adjust: Adjust | None) -> Ending:
         run.stop_asked = asked
         if adjust is not None:
             adjust(run)
-        with meta_agent.beside(run.config.meta_agent, run.paths):
+        with meta_agent.beside(run.config.meta_agent, run.paths) as run.wait:
             ending = loop.train(run)
     following.dismiss(assembly.join_ranks(run.config), ending)
     return ending

@@ -81,14 +81,19 @@ class Report:
 
 
 class Prober:
-    """Asks one question at a time and never waits for the answer.
+    """Asks one question at a time and does not wait for the answer, unless it is made to.
 
     Ask again, with the same question, until there is an answer; another question ends the one
     before. `close` it in the end.
     """
 
     def __init__(
-        self, folder: Path, *, command: Sequence[str] = COMMAND, deadline_s: float = DEADLINE_S
+        self,
+        folder: Path,
+        *,
+        command: Sequence[str] = COMMAND,
+        deadline_s: float = DEADLINE_S,
+        waits: bool = False,
     ) -> None:
         """Prepare to probe.
 
@@ -96,7 +101,10 @@ class Prober:
             folder: A folder of its own, emptied with every question.
             command: The program; the path of a request is added.
             deadline_s: Seconds after which it is ended.
+            waits: Whether to wait for every answer, so that when a proposal is decided does not
+                depend on how fast the machine is.
         """
+        self._waits = waits
         self._folder = folder
         self._command = tuple(command)
         self._deadline_s = deadline_s
@@ -113,6 +121,8 @@ class Prober:
         if self._leash is None or key != self._key:
             self.close()
             self._leash, self._key = self._start(question), key
+        if self._waits:
+            self._leash.wait()
         if self._leash.poll() is None:
             return None
         try:

@@ -46,6 +46,13 @@ def test_an_answer_comes_without_anybody_waiting(tmp_path: Path) -> None:
     assert not (tmp_path / "probe").exists()
 
 
+def test_one_that_waits_has_its_answer_at_once(tmp_path: Path) -> None:
+    command = fake_probe.command(tmp_path / "fake", fake_probe.REFUSES)
+    report = Prober(tmp_path / "probe", command=command, waits=True).ask(question())
+    assert report is not None
+    assert [one.rule for one in report.findings] == ["probe.solvable"]
+
+
 def test_the_new_worlds_are_staged_whole_where_the_request_says(tmp_path: Path) -> None:
     ours = prober(tmp_path, "wait")
     ours.ask(question(env=b"x = 1\n", wording=b"\xff"))

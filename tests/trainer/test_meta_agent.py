@@ -61,6 +61,44 @@ def test_lessons_of_a_demonstration_stay_in_its_run(run: RunPaths) -> None:
     assert (run.root / "experience" / "lessons").is_dir()
 
 
+TICKS = """
+import json, pathlib, sys, time
+run = pathlib.Path(sys.argv[1])
+time.sleep(.3)
+(run / "supervisor" / "0001").mkdir()
+(run / "supervisor" / "0001" / "tick.json").write_text(json.dumps({"step": 4}))
+time.sleep(30)
+"""
+WAITS = MetaAgentConfig(agent="operator", every=4, waits=True)
+
+
+def test_a_study_waits_for_the_tick_that_is_due_and_for_no_other(run: RunPaths) -> None:
+    tick = run.supervisor / "0001" / "tick.json"
+    with meta_agent.beside(WAITS, run, command=program(TICKS), last_tick_s=0.0) as wait:
+        wait(3, lambda: False)
+        assert not tick.exists()
+        wait(4, lambda: False)
+        assert tick.exists()
+        wait(7, lambda: False)
+
+
+def test_who_asks_to_stop_is_not_kept_waiting_for_a_tick(run: RunPaths) -> None:
+    hangs = program("import time; time.sleep(60)")
+    with meta_agent.beside(WAITS, run, command=hangs, last_tick_s=0.0) as wait:
+        wait(4, lambda: True)
+
+
+def test_a_supervisor_that_is_gone_is_waited_for_no_longer(run: RunPaths) -> None:
+    with meta_agent.beside(WAITS, run, command=program("raise SystemExit(1)")) as wait:
+        wait(4, lambda: False)
+
+
+def test_without_a_word_in_the_recipe_nobody_is_waited_for(run: RunPaths) -> None:
+    hangs = program("import time; time.sleep(60)")
+    with meta_agent.beside(OPERATOR, run, command=hangs, last_tick_s=0.0) as wait:
+        wait(400, lambda: False)
+
+
 def test_it_may_finish_what_it_is_doing_when_the_run_ends(run: RunPaths) -> None:
     with meta_agent.beside(OPERATOR, run, command=program("import time; time.sleep(.3); print(7)")):
         pass
