@@ -8,7 +8,10 @@ from skill.diagnosis.detectors import DETECTORS
 from tests import candidates
 from tests.incidents.faulty_users import faulty, recites
 from tests.skill import recorded
+from trainer.episode import Voice
+from trainer.probe.reference import likeness
 from trainer.task import Task
+from trainer.users.seam import UserReply, UserState
 from trainer.worlds import catalog
 
 LEAKS = ("reply_length", "facts_per_reply", "repeats", "overlap")
@@ -70,6 +73,13 @@ def test_the_detector_tells_a_user_that_recites_the_answer() -> None:
     assert "12 of 64" in found.sentence
 
 
-def test_every_shipped_task_of_the_incident_has_a_reference() -> None:
+def test_every_shipped_task_of_the_incident_has_a_reference_that_cannot_be_recited() -> None:
     tasks: tuple[Task, ...] = catalog.tasks("colbench", "train")
-    assert all(len(str(task.payload["reference"])) >= 40 for task in tasks)
+    for task in tasks:
+        answer = str(task.payload["reference"])
+        reply = UserReply(
+            f"Well. You want {answer} ok?", Voice.SYMBOLIC, UserState(), rule="reveal"
+        )
+        like = likeness(task, reply)
+        assert like.share >= 0.6 or like.in_a_row >= 40, task.id
+        assert len(answer) >= 24

@@ -22,6 +22,8 @@ FEWEST_FACTS = 3
 facts has nothing to spread."""
 WINDOW = 40
 """Characters in a row that are looked for."""
+SHORTEST = 24
+"""Characters of a short answer from which finding it whole in a reply is no chance."""
 
 
 class Likeness(NamedTuple):
@@ -30,7 +32,7 @@ class Likeness(NamedTuple):
     share: float
     """Of the answer's own words, which the opening does not say, or of the facts; in [0, 1]."""
     in_a_row: int
-    """Characters in a row, 0 where fewer than `WINDOW`."""
+    """Characters in a row, 0 where fewer than `WINDOW`; `WINDOW` for a whole short answer."""
     what: str
     """Which reference it is, for a message."""
 
@@ -78,7 +80,12 @@ def _own_words(text: str, opening: str) -> frozenset[str]:
 
 
 def _in_a_row(spoken: str, reference: str) -> int:
-    """Return the length of the longest piece that both hold, 0 below `WINDOW`."""
+    """Return the length of the longest piece that both hold, 0 below `WINDOW`.
+
+    A reference shorter than that counts as one if all of it is there.
+    """
+    if SHORTEST <= len(reference) < WINDOW:
+        return WINDOW if reference in spoken else 0
     longest = 0
     start = 0
     while start + max(WINDOW, longest + 1) <= len(reference):
