@@ -14,7 +14,7 @@ from gate.contract import experiments, ledger
 from gate.contract.experiments import Experiment, Outcome
 from gate.contract.ledger import Entry, EntryKind, Revision
 from gate.contract.paths import RunPaths
-from trainer.looking import origin
+from trainer.looking import origin, wording
 
 STEPS_AROUND = 5
 """Steps before and after a revision over which success is averaged."""
@@ -53,10 +53,8 @@ def _told(
     if entry.kind is EntryKind.COMMITTED:
         yield from _revision(revisions[entry.body["revision"]], steps)
     elif entry.kind is EntryKind.REFUSED and "proposal" in entry.body:
-        first = next(iter(entry.body["findings"]), {})
-        yield f"step {entry.step}: proposal {entry.body['proposal']} was refused: " + (
-            f"{first.get('message', '')} {first.get('next_step', '')}".strip()
-        )
+        why = wording.decisive(entry.body["findings"])
+        yield f"step {entry.step}: proposal {entry.body['proposal']} was refused: {why}"
     elif entry.kind is EntryKind.OPENED:
         yield _test(Experiment.from_json(entry.body))
     elif entry.seq in outcomes:

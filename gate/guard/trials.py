@@ -195,7 +195,9 @@ class Trials:
                 held = (replace(one, severity=Severity.WARNING) for one in refused.findings)
                 self._held = (*self._held, *held)
                 return past
-            stays = f"{body['because']}; it stays in force: {refused.findings[0].message}"
+            errors = [one for one in refused.findings if one.severity is Severity.ERROR]
+            why = (errors or list(refused.findings))[0].message
+            stays = f"{body['because']}; it stays in force: {why}"
             body = {**body, "because": stays}
             return self._append(past, EntryKind.OUTCOME, body, step, now)
         body = {**body, "rolled_back_by": made.number}

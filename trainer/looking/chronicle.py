@@ -20,7 +20,7 @@ from gate.contract.ledger import Entry, EntryKind
 from gate.contract.records import told
 from trainer.looking.origin import origin
 from trainer.looking.reading import Reading, mapping
-from trainer.looking.wording import interval, moved, value
+from trainer.looking.wording import decisive, interval, moved, value
 from trainer.show import visible
 
 LONGEST_REASON = 160
@@ -169,11 +169,10 @@ def _outcome(entry: Entry, found: Outcome) -> Line:
 
 def _refused(entry: Entry) -> Line:
     body = entry.body
-    first = mapping(next(iter(body.get("findings") or ()), {}))
     if "breach" in body:
         return _line(entry, "refused", "a breach was put back: " + "; ".join(body["breach"]))
     what = f"proposal {body['proposal']}" if "proposal" in body else "an edit of knob files"
-    said = f"{first.get('message', '')} {first.get('next_step', '')}".strip()
+    said = decisive([mapping(one) for one in body.get("findings") or ()])
     changes = body.get("changes") or ()
     return _line(
         entry, "refused", f"{what}: {said}", proposal=body.get("proposal"), changes=changes

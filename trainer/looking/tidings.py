@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from trainer.looking.reading import Record, mapping
-from trainer.looking.wording import moved, value
+from trainer.looking.wording import decisive, moved, value
 
 TROUBLE = frozenset(
     "quarantined dropped unscored user_failed engine_lost disk_full knob_refused knob_vanished "
@@ -74,9 +74,8 @@ def _proposal(detail: Mapping[str, Any]) -> str:
 
 
 def _first(detail: Mapping[str, Any]) -> str:
-    """Return the first finding of an event in a sentence."""
-    found = mapping(next(iter(detail.get("findings") or ()), {}))
-    return f"{found.get('message', '')} {found.get('next_step', '')}".strip()
+    """Return the finding that decided an event in a sentence."""
+    return decisive([mapping(one) for one in detail.get("findings") or ()])
 
 
 def _verdict(detail: Mapping[str, Any]) -> str:

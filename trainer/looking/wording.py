@@ -35,6 +35,17 @@ def moved(changes: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def decisive(findings: Sequence[Mapping[str, Any]]) -> str:
+    """Return the finding that decided a refusal, and its next step: the first error, if any.
+
+    Args:
+        findings: As a report or the ledger has them, warnings among them.
+    """
+    errors = [one for one in findings if one.get("severity") == "error"]
+    first = next(iter([*errors, *findings]), {})
+    return f"{first.get('message', '')} {first.get('next_step', '')}".strip()
+
+
 def interval(measured: Mapping[str, float]) -> str:
     """Return a measured effect with its interval, from `difference`, `low` and `high`."""
     return "{difference:+.3f} ({low:+.3f} to {high:+.3f})".format_map(measured)

@@ -9,6 +9,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gate.contract import ledger
+from gate.contract.findings import Finding, Severity
 from gate.contract.ledger import EntryKind
 from gate.contract.paths import RunPaths
 from tests.trainer.looking import mended_run
@@ -50,6 +51,18 @@ def test_each_line_says_who_what_why_and_how_large_the_effect_was(reading: Readi
     assert "refused     proposal 2: " in told[3]
     assert "test 1      of revision 2; concurrent arms, steps 23 to 32, finds 0.210" in told[4]
     assert "HELP        revision 2: success +0.450 (+0.300 to +0.600); it stays" in told[5]
+
+
+def test_a_refusal_is_told_by_the_error_that_decided_it(own: RunPaths) -> None:
+    found = [
+        Finding("effects.underpowered", Severity.WARNING, "It cannot be told.", "Wait."),
+        Finding("probe.overlap", Severity.ERROR, "It leaks.", "Tell less."),
+    ]
+    body = {"proposal": 3, "digest": "0" * 64, "changes": []}
+    body["findings"] = [one.to_json() for one in found]
+    ledger.append(own.ledger, EntryKind.REFUSED, body, step=29, now=5.0)
+    (*_, last) = printed(list(chronicle.lines(Reader(own).read())))
+    assert last.endswith("proposal 3: It leaks. Tell less.")
 
 
 def test_what_was_taken_back_names_the_revision_that_did_it(own: RunPaths) -> None:
