@@ -25,9 +25,11 @@ def question(**worlds: bytes) -> Question:
     return Question(7, REQUEST, {f"travel/{name}.py": data for name, data in worlds.items()})
 
 
-def prober(tmp_path: Path, play: Any = fake_probe.PASSES, **limits: float) -> Prober:
+def prober(
+    tmp_path: Path, play: Any = fake_probe.PASSES, *, deadline_s: float = probing.DEADLINE_S
+) -> Prober:
     command = fake_probe.command(tmp_path / "fake", play)
-    return Prober(tmp_path / "probe", command=command, **limits)
+    return Prober(tmp_path / "probe", command=command, deadline_s=deadline_s)
 
 
 def test_an_answer_comes_without_anybody_waiting(tmp_path: Path) -> None:
