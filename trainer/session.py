@@ -45,6 +45,7 @@ from trainer.policy.build import Policy
 from trainer.policy.sampler import HoldsWeights
 from trainer.progress import StepPrinter
 from trainer.recipe import RunConfig, WarmStart
+from trainer.rollout.places import Place
 from trainer.run import Run
 from trainer.run_folder import FIRST_REVISION
 from trainer.runlog import RunLog
@@ -197,17 +198,7 @@ def _live_run(
         places = stack.enter_context(
             assembly.make_places(config, paths.world_revision, meter=meter)
         )
-        launched = places.at(0)
-        for world in config.worlds:
-            fault = launched.worlds.check(world)
-            if fault is not None:
-                raise launch.LaunchError(f"world {world} cannot be used: {fault.detail}")
-        log.status(
-            not_protected=[
-                f"world {world} can reach the network: this system grants no fence"
-                for world in launched.unfenced()
-            ]
-        )
+        log.status(not_protected=_unprotected(places.at(0), config))
         prober = Prober(paths.probe, waits=config.meta_agent.waits)
         live = LiveKnobs(paths, worlds=tuple(config.worlds), prober=prober)
         stack.callback(live.close)
@@ -232,6 +223,22 @@ def _live_run(
             saved_step=snapshot.step if directory is not None else None,
             checkpoint_parts={assembly.POLICY_PART: partial(skeleton.save, policy)},
         )
+
+
+def _unprotected(launched: Place, config: RunConfig) -> list[str]:
+    """Load every world of the launch; return what the system cannot keep them from.
+
+    Raises:
+        launch.LaunchError: if a world cannot be used.
+    """
+    for world in config.worlds:
+        fault = launched.worlds.check(world)
+        if fault is not None:
+            raise launch.LaunchError(f"world {world} cannot be used: {fault.detail}")
+    return [
+        f"world {world} can reach the network: this system grants no fence"
+        for world in launched.unfenced()
+    ]
 
 
 @contextmanager
