@@ -44,7 +44,7 @@ class ServerProcess:
         replica: Number of this one, from 0.
         model_path: Directory with the weights.
         stamp: Weight version that it serves at first.
-        folder: Where its log goes.
+        folder: Where its log and its temporary files go; a short path, for sockets lie there.
     """
 
     def __init__(
@@ -68,6 +68,8 @@ class ServerProcess:
                 **unlaunched(os.environ),
                 # Spinning threads, more of them than cores, were measured ten times slower.
                 "OMP_WAIT_POLICY": "passive",
+                # Its sockets and files go with our folder, since a killed server leaves them.
+                "TMPDIR": str(folder),
                 **_named(config, replica),
                 "PYTHONPATH": str(_CHECKOUT),
             },
