@@ -30,7 +30,7 @@ from trainer.evaluation import EvaluationResult
 from trainer.evaluation_judge import AskedJudge
 from trainer.evaluation_user import AskedUser
 from trainer.official import Benchmark
-from trainer.recipe import JudgeConfig, RunConfig, UsersConfig
+from trainer.recipe import JudgeConfig, RunConfig, ServiceConfig, UsersConfig
 from trainer.run_folder import FIRST_REVISION, LaunchError
 from trainer.task import Task
 from trainer.users.spending import Meter
@@ -52,13 +52,7 @@ def asked(users: UsersConfig, settings: Sequence[str] = ()) -> AskedUser:
         LaunchError: if the endpoint cannot be used.
     """
     endpoint = recipe_file.with_settings(users.evaluation, settings, where=_PLACE)
-    if not endpoint.base_url:
-        raise LaunchError(
-            f"{_PLACE}.base_url is empty in the run's recipe; name the service with --endpoint "
-            "base_url=http://host:port/v1 and --endpoint model=NAME"
-        )
-    for fault in preflight.endpoint_faults(endpoint, _PLACE):
-        raise LaunchError(fault)
+    _require_usable(endpoint, _PLACE, option="--endpoint")
     return AskedUser(endpoint, Meter(endpoint.price, endpoint.limit))
 
 
@@ -74,14 +68,18 @@ def asked_judge(judge: JudgeConfig, settings: Sequence[str] = ()) -> AskedJudge:
         LaunchError: if the endpoint cannot be used.
     """
     endpoint = recipe_file.with_settings(judge.evaluation, settings, where=_JUDGE_PLACE)
+    _require_usable(endpoint, _JUDGE_PLACE, option="--judge-endpoint")
+    return AskedJudge(endpoint, Meter(endpoint.price, endpoint.limit))
+
+
+def _require_usable(endpoint: ServiceConfig, place: str, *, option: str) -> None:
     if not endpoint.base_url:
         raise LaunchError(
-            f"{_JUDGE_PLACE}.base_url is empty in the run's recipe; name the service with "
-            "--judge-endpoint base_url=http://host:port/v1 and --judge-endpoint model=NAME"
+            f"{place}.base_url is empty in the run's recipe; name the service with {option} "
+            f"base_url=http://host:port/v1 and {option} model=NAME"
         )
-    for fault in preflight.endpoint_faults(endpoint, _JUDGE_PLACE):
+    for fault in preflight.endpoint_faults(endpoint, place):
         raise LaunchError(fault)
-    return AskedJudge(endpoint, Meter(endpoint.price, endpoint.limit))
 
 
 def evaluate(
