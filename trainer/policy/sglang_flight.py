@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from trainer.policy.sampler import Completion, Finish, SamplerFault
+from trainer.policy.sampler import Completion, Finish, SampleRequest, SamplerFault
 from trainer.policy.sglang_client import ServerGone
 from trainer.policy.sglang_turns import Sent, Wanted, Written, failed
 from trainer.policy.sglang_wire import Ring, Wire
-from trainer.policy.turns import WritingTurn
+from trainer.policy.turns import WritingTurn, open_turns
 
 MOST_SERVERS = 4
 """Servers that may be lost over one turn; then the turn is thought to be the reason."""
@@ -45,6 +45,8 @@ class TurnsUnderWay:
     `ServerGone` where none is left."""
     lose: Callable[[str, str], None]
     """Told the address of a server that is gone, and why it is thought so."""
+    max_tokens: int
+    """Longest dialogue in tokens; one without room for another token is asked of no server."""
     wrote: Callable[[], None] = lambda: None
     """Told that servers write turns."""
     _wire: Wire = field(default_factory=Wire, repr=False)
@@ -52,24 +54,27 @@ class TurnsUnderWay:
     _losses: Counter[str] = field(default_factory=Counter, repr=False)
     _told: list[tuple[str, Completion]] = field(default_factory=list, repr=False)
 
-    def begin(self, turns: Sequence[WritingTurn], wanted: Wanted, ring: Ring) -> None:
+    def begin(self, requests: Sequence[SampleRequest], wanted: Wanted, ring: Ring) -> None:
         """Send turns to their servers and come back at once.
+
+        A dialogue that is full comes back as all others do, with an empty turn that says `LENGTH`.
 
         Raises:
             ValueError: if a dialogue has a turn under way.
         """
-        for turn in turns:
-            if turn.request.dialogue in self._flights:
+        for request in requests:
+            if request.dialogue in self._flights:
                 raise ValueError(
-                    f"dialogue {turn.request.dialogue!r} has a turn under way; wait for it, or "
-                    "abort it"
+                    f"dialogue {request.dialogue!r} has a turn under way; wait for it, or abort it"
                 )
+        turns = open_turns(requests, max_tokens=self.max_tokens)
+        asked = {turn.place for turn in turns}
+        for place, request in enumerate(requests):
+            if place not in asked:
+                full = Completion((), (), Finish.LENGTH, wanted.policy_version)
+                self._told.append((request.dialogue, full))
+                ring()
         self._send([_Flight(turn, wanted, ring) for turn in turns])
-
-    def tell(self, dialogue: str, completion: Completion, ring: Ring) -> None:
-        """Let a turn that needs no server come back as all others do."""
-        self._told.append((dialogue, completion))
-        ring()
 
     def finished(self) -> list[tuple[str, Completion]]:
         """Return the turns that have an outcome by now; others may be sent once more."""
@@ -97,16 +102,16 @@ class TurnsUnderWay:
         told, self._told = self._told, []
         return told
 
-    def write(self, turns: Sequence[WritingTurn], wanted: Wanted) -> dict[str, Completion]:
-        """Return what came of turns, by dialogue, once all have an outcome."""
+    def write(self, requests: Sequence[SampleRequest], wanted: Wanted) -> list[Completion]:
+        """Return one turn for each request, in order, once all have an outcome."""
         bell = threading.Event()
-        self.begin(turns, wanted, bell.set)
+        self.begin(requests, wanted, bell.set)
         written: dict[str, Completion] = {}
-        while len(written) < len(turns):
+        while len(written) < len(requests):
             bell.wait()
             bell.clear()
             written |= self.finished()
-        return written
+        return [written[request.dialogue] for request in requests]
 
     def abort(self, dialogues: Iterable[str]) -> None:
         """Have servers stop writing these turns; they come back as failed, or whole by chance."""

@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest, SamplerFault
+from trainer.policy.sampler import Completion, Incident, SampleRequest, SamplerFault
 from trainer.policy.sglang_config import SamplerConfig
 from trainer.policy.sglang_fleet import SamplerLost
 from trainer.policy.sglang_flight import TurnsUnderWay
 from trainer.policy.sglang_serving import Serving, home
 from trainer.policy.sglang_turns import Sent, Wanted
-from trainer.policy.turns import WritingTurn, check_requests, open_turns
+from trainer.policy.turns import WritingTurn, check_requests
 
 
 class FollowingSampler:
@@ -35,12 +35,11 @@ class FollowingSampler:
         self, stop_ids: Collection[int], config: SamplerConfig, *, rank: int, max_tokens: int
     ) -> None:
         self._rank = rank
-        self._max_tokens = max_tokens
         self._wanted = Wanted("", 0, 1.0, False, frozenset(stop_ids), config.deadline_s)
         self._up: list[str] = []
         self._lost: dict[str, str] = {}
         self._asked = 0
-        self._under_way = TurnsUnderWay(self._address, self._lose)
+        self._under_way = TurnsUnderWay(self._address, self._lose, max_tokens)
 
     def take(self, serving: Serving) -> None:
         """Take on what rank 0 says of its servers; what was lost before counts no more."""
@@ -67,9 +66,7 @@ class FollowingSampler:
         Raises:
             ValueError: if a request or the temperature is out of bounds.
         """
-        turns, wanted = self._open(requests, temperature, greedy)
-        written = self._under_way.write(turns, wanted)
-        return [written.get(request.dialogue, self._full()) for request in requests]
+        return self._under_way.write(requests, self._asked_for(requests, temperature, greedy))
 
     def begin(
         self,
@@ -80,12 +77,7 @@ class FollowingSampler:
         ring: Callable[[], None],
     ) -> None:
         """Have one turn written for each request, and come back at once; see `TurnsInFlight`."""
-        turns, wanted = self._open(requests, temperature, greedy)
-        asked = {turn.request.dialogue for turn in turns}
-        for request in requests:
-            if request.dialogue not in asked:
-                self._under_way.tell(request.dialogue, self._full(), ring)
-        self._under_way.begin(turns, wanted, ring)
+        self._under_way.begin(requests, self._asked_for(requests, temperature, greedy), ring)
 
     def finished(self) -> list[tuple[str, Completion]]:
         """Return the turns that have ended since this was last asked, by dialogue."""
@@ -123,16 +115,11 @@ class FollowingSampler:
         """Stop what is being written; the servers are rank 0's."""
         self._under_way.close()
 
-    def _open(
+    def _asked_for(
         self, requests: Sequence[SampleRequest], temperature: float, greedy: bool
-    ) -> tuple[list[WritingTurn], Wanted]:
+    ) -> Wanted:
         check_requests(requests, temperature)
-        wanted = replace(self._wanted, temperature=temperature, greedy=greedy)
-        return open_turns(requests, max_tokens=self._max_tokens), wanted
-
-    def _full(self) -> Completion:
-        """Return what a dialogue gets that has no room for a token."""
-        return Completion((), (), Finish.LENGTH, self.policy_version)
+        return replace(self._wanted, temperature=temperature, greedy=greedy)
 
     def _address(self, turn: WritingTurn) -> Sent:
         if not self._up:

@@ -19,7 +19,7 @@ from typing import Any
 from transformers import PreTrainedModel
 
 from trainer.policy.in_force import WeightsInForce
-from trainer.policy.sampler import Completion, Finish, Incident, SampleRequest, SamplerFault
+from trainer.policy.sampler import Completion, Incident, SampleRequest, SamplerFault
 from trainer.policy.sglang_agreement import Agreement
 from trainer.policy.sglang_client import ServerGone
 from trainer.policy.sglang_config import SamplerConfig
@@ -29,7 +29,7 @@ from trainer.policy.sglang_serving import Serving
 from trainer.policy.sglang_sync import WeightSync
 from trainer.policy.sglang_turns import Sent, Wanted
 from trainer.policy.sglang_weights import WeightWay
-from trainer.policy.turns import WritingTurn, check_requests, open_turns
+from trainer.policy.turns import WritingTurn, check_requests
 
 
 class SglangSampler:
@@ -60,7 +60,6 @@ class SglangSampler:
     ) -> None:
         self._config = config
         self._name = name
-        self._max_tokens = max_tokens
         self._clock = clock
         self._folder = Path(tempfile.mkdtemp(prefix="eau-sglang-"))
         shared = Path(config.exchange) if config.exchange else self._folder
@@ -75,7 +74,9 @@ class SglangSampler:
         self._sync_s = 0.0
         self._none_left: str | None = None
         """Why no server could be brought back since the last sync."""
-        self._under_way = TurnsUnderWay(self._address, self._lose_at, wrote=self._fleet.wrote)
+        self._under_way = TurnsUnderWay(
+            self._address, self._lose_at, max_tokens, wrote=self._fleet.wrote
+        )
 
     @property
     def policy_version(self) -> int:
@@ -101,9 +102,7 @@ class SglangSampler:
             ValueError: if a request or the temperature is out of bounds.
             RuntimeError: if the weights changed since the last `sync`.
         """
-        turns, wanted = self._open(requests, temperature, greedy)
-        written = self._under_way.write(turns, wanted)
-        return [written.get(request.dialogue, self._full()) for request in requests]
+        return self._under_way.write(requests, self._asked_for(requests, temperature, greedy))
 
     def begin(
         self,
@@ -118,12 +117,7 @@ class SglangSampler:
         What `sample` promises of a turn holds here too. With no server up it takes as long as
         bringing one back.
         """
-        turns, wanted = self._open(requests, temperature, greedy)
-        asked = {turn.request.dialogue for turn in turns}
-        for request in requests:
-            if request.dialogue not in asked:
-                self._under_way.tell(request.dialogue, self._full(), ring)
-        self._under_way.begin(turns, wanted, ring)
+        self._under_way.begin(requests, self._asked_for(requests, temperature, greedy), ring)
 
     def finished(self) -> list[tuple[str, Completion]]:
         """Return the turns that have ended since this was last asked, by dialogue."""
@@ -219,27 +213,21 @@ class SglangSampler:
         self._sync.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _open(
+    def _asked_for(
         self, requests: Sequence[SampleRequest], temperature: float, greedy: bool
-    ) -> tuple[list[WritingTurn], Wanted]:
-        """Return the turns that have room for a token, and what they have in common."""
+    ) -> Wanted:
+        """Return what the turns of a batch have in common, once it is known that all may begin."""
         check_requests(requests, temperature)
         asked = [request.dialogue for request in requests]
         self._in_force.check(asked, policy_version=self.policy_version)
         self._wanted = replace(self._wanted, temperature=temperature)
-        turns = open_turns(requests, max_tokens=self._max_tokens)
-        for turn in turns:
-            self._prompts.setdefault(turn.request.dialogue, tuple(turn.request.ids))
-        return turns, replace(self._wanted, greedy=greedy)
-
-    def _full(self) -> Completion:
-        """Return what a dialogue gets that has no room for a token."""
-        return Completion((), (), Finish.LENGTH, self.policy_version)
+        return replace(self._wanted, greedy=greedy)
 
     def _address(self, turn: WritingTurn) -> Sent:
         """Return the server for a turn; with none up, bring them back first."""
         if not self._fleet.up():
             self._bring_any_back()
+        self._prompts.setdefault(turn.request.dialogue, tuple(turn.request.ids))
         self._asked += 1
         url = self._fleet.of(turn.request.dialogue).client.url
         return Sent(turn, url, f"{self._wanted.stamp}-{self._asked}")

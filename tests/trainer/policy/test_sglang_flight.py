@@ -16,7 +16,7 @@ from trainer.policy.sglang_config import LaunchConfig
 from trainer.policy.sglang_flight import MOST_SERVERS, TurnsUnderWay
 from trainer.policy.sglang_sampler import SglangSampler
 from trainer.policy.sglang_turns import Sent, Wanted
-from trainer.policy.turns import WritingTurn, open_turns
+from trainer.policy.turns import WritingTurn
 
 WAIT_S = 60.0
 READY_S = 3.0
@@ -132,7 +132,7 @@ def under_way(urls: list[str], lost: list[str]) -> Iterator[TurnsUnderWay]:
             raise SamplerFault("no server is left")
         return Sent(turn, urls.pop(0), f"rid-{len(urls)}")
 
-    one = TurnsUnderWay(address, lambda url, why: lost.append(url))
+    one = TurnsUnderWay(address, lambda url, why: lost.append(url), max_tokens=64)
     yield one
     one.close()
 
@@ -144,8 +144,8 @@ def test_a_turn_that_takes_down_every_server_is_given_up() -> None:
     dead = [f"http://127.0.0.1:{port}" for port in range(1, 10)]
     lost: list[str] = []
     with under_way(list(dead), lost) as turns:
-        written = turns.write(open_turns([ask(1)], max_tokens=64), WANTED)
-    (turn,) = written.values()
+        written = turns.write([ask(1)], WANTED)
+    (turn,) = written
     assert turn.finish is Finish.FAILED
     assert f"{MOST_SERVERS} servers were lost over this turn" in str(turn.error)
     assert lost == dead[:MOST_SERVERS]
@@ -155,6 +155,6 @@ def test_late_news_of_one_death_is_one_loss() -> None:
     dead = "http://127.0.0.1:1"
     lost: list[str] = []
     with under_way([dead, dead], lost) as turns:
-        written = turns.write(open_turns([ask(1), ask(2)], max_tokens=64), WANTED)
-    assert {one.error for one in written.values()} == {"no server is left"}
+        written = turns.write([ask(1), ask(2)], WANTED)
+    assert {one.error for one in written} == {"no server is left"}
     assert lost == [dead], "both turns tell of it, and the server may be back by then"
