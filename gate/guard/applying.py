@@ -16,7 +16,7 @@ from gate.contract.ledger import Author, Revision, RevisionKind
 from gate.contract.paths import RunPaths
 from gate.guard import history, patching, staging, submission, way_back
 from gate.guard.history import History
-from gate.guard.inspection import evidence
+from gate.guard.inspection import evidence, judged_now
 from gate.guard.patching import Tried
 from gate.guard.probing import Prober, Report
 from gate.guard.submission import Judged
@@ -90,16 +90,8 @@ def _judged(
     run: RunPaths, number: int, past: History, worlds: Sequence[str], forced: str
 ) -> Judged:
     """Ask the rules about a proposal as it stands at this moment."""
-    seen = evidence(run)
-    judged = submission.judge(
-        run,
-        number,
-        past,
-        worlds=worlds,
-        step=seen.step + 1,
-        success_history=seen.success_history,
-        draft=proposals.read_draft(run, number),
-    )
+    draft = proposals.read_draft(run, number)
+    judged = judged_now(run, number, past, worlds=worlds, draft=draft)
     return judged.overrule() if forced else judged
 
 

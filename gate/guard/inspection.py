@@ -21,6 +21,7 @@ from gate.guard import desired, history, intact, submission
 from gate.guard.looking import look
 from gate.guard.probing import Prober
 from gate.guard.status import KnobStatus
+from gate.guard.submission import Judged
 from gate.rules.change_set import ChangeSet
 from gate.rules.difficulty import WINDOW
 
@@ -62,6 +63,38 @@ def evidence(run: RunPaths) -> Evidence:
     records = files.tail(run.steps, (anchors.LONGEST_GAP + 1) * WINDOW).records
     known = anchors.mastery([record.get("anchor_success") for record in records])
     return Evidence(step=records[-1]["step"] if records else 0, success_history=known[-WINDOW:])
+
+
+def judged_now(
+    run: RunPaths,
+    number: int,
+    past: history.History,
+    *,
+    worlds: Sequence[str],
+    draft: bytes | None = None,
+) -> Judged:
+    """Ask the rules about one proposal as it stands at the next step boundary.
+
+    Args:
+        run: The run.
+        number: The proposal's number.
+        past: What the run's ledger tells.
+        worlds: Names of the run's worlds.
+        draft: The bytes of a proposal that is not on file; None to read its file.
+
+    Raises:
+        proposal_reading.Unfinished: if its file may be half saved.
+    """
+    seen = evidence(run)
+    return submission.judge(
+        run,
+        number,
+        past,
+        worlds=worlds,
+        step=seen.step + 1,
+        success_history=seen.success_history,
+        draft=draft,
+    )
 
 
 def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
@@ -112,17 +145,8 @@ def inspect_proposal(
         past = history.read(run.ledger, worlds=tuple(worlds))
     except ledger.Damaged as error:
         return Inspection(target, (_untrusted(error),))
-    seen = evidence(run)
     try:
-        judged = submission.judge(
-            run,
-            number,
-            past,
-            worlds=worlds,
-            step=seen.step + 1,
-            success_history=seen.success_history,
-            draft=draft,
-        )
+        judged = judged_now(run, number, past, worlds=worlds, draft=draft)
     except Refused as unfinished:
         return Inspection(target, unfinished.findings, revision=past.newest)
     if judged.passed and judged.question is not None and prober is not None:

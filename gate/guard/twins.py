@@ -22,9 +22,9 @@ from gate.effects.designs import SHORTEST_WINDOW, Declaration, Design
 from gate.effects.effect import Effect
 from gate.effects.series import Point
 from gate.effects.verdicts import Evidence, Judgement
-from gate.guard import applying, history, noticing, opening, submission
+from gate.guard import applying, history, noticing, opening
 from gate.guard.change import Change, change_of
-from gate.guard.inspection import evidence
+from gate.guard.inspection import evidence, judged_now
 from gate.guard.noticing import Found
 
 BEARABLE = frozenset({"rules.pace"})
@@ -65,15 +65,7 @@ def pair(run: RunPaths, number: int, *, worlds: Sequence[str]) -> Pair:
         (made,) = (one for one in past.revisions if one.number == known.revision)
         change, revision, world = change_of(past, made), made.number, past.world(made.base)
     else:
-        seen = evidence(run)
-        judged = submission.judge(
-            run,
-            number,
-            past,
-            worlds=worlds,
-            step=seen.step + 1,
-            success_history=seen.success_history,
-        )
+        judged = judged_now(run, number, past, worlds=worlds)
         against = [one for one in judged.findings if one.severity is Severity.ERROR]
         if judged.new is None or any(one.rule not in BEARABLE for one in against):
             raise Refused(against)
