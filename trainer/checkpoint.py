@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gate.contract import files
+from gate.contract.paths import RunPaths
 from trainer.errors import Unusable
 from trainer.rollout.schedule import TaskCursor
 
@@ -171,6 +172,25 @@ def newest(checkpoints: Path) -> Found:
         f"{checkpoints}: no whole checkpoint to go on from ({told or 'the folder is empty'}); "
         "start a new run with `eau train`"
     )
+
+
+def chosen(run: RunPaths, step: int | None) -> Path:
+    """Return the directory of a run's checkpoint after a training step, or of its newest whole one.
+
+    Args:
+        run: The run.
+        step: The training step; None for the newest.
+
+    Raises:
+        CheckpointError: if it is not there or not whole.
+    """
+    if step is None:
+        return newest(run.checkpoints).directory
+    directory = run.checkpoint(step)
+    fault = problem(directory)
+    if fault is not None:
+        raise CheckpointError(f"{directory}: {fault}; choose another --checkpoint")
+    return directory
 
 
 def prune(checkpoints: Path, keep: int) -> None:

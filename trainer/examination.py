@@ -25,7 +25,6 @@ from trainer import (
     recipe_file,
     run_folder,
 )
-from trainer.checkpoint import CheckpointError
 from trainer.evaluation import EvaluationResult
 from trainer.evaluation_judge import AskedJudge
 from trainer.evaluation_user import AskedUser
@@ -119,7 +118,7 @@ def evaluate(
     config = replace(config, judge=judged)
     if user is not None:
         config = replace(config, users=user.of(config.users))
-    directory = _checkpoint_at(paths, checkpoint_step)
+    directory = checkpoint.chosen(paths, checkpoint_step)
     place = evaluation.root() / f"{paths.root.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     policy = assembly.saved_policy(directory)
     # Weights are all that an evaluation needs; a checkpoint of many ranks is read by one process.
@@ -189,16 +188,6 @@ def _pinned_worlds(paths: RunPaths, config: RunConfig) -> Iterator[Path]:
         for world in config.held_out:
             launch.copy_world(catalog.world(world).folder, Path(folder) / world)
         yield Path(folder)
-
-
-def _checkpoint_at(paths: RunPaths, step: int | None) -> Path:
-    if step is None:
-        return checkpoint.newest(paths.checkpoints).directory
-    directory = paths.checkpoint(step)
-    fault = checkpoint.problem(directory)
-    if fault is not None:
-        raise CheckpointError(f"{directory}: {fault}; choose another --checkpoint")
-    return directory
 
 
 def _unused(place: Path) -> Path:

@@ -17,7 +17,6 @@ from torch import nn
 
 from gate.contract.paths import RunPaths
 from trainer import assembly, checkpoint
-from trainer.checkpoint import CheckpointError
 from trainer.errors import Unusable
 from trainer.policy import lora, skeleton
 
@@ -49,11 +48,11 @@ def export(
 
     Raises:
         ExportError: if the directory is taken, or the policy has no adapters to write alone.
-        CheckpointError: if no such checkpoint is whole.
+        checkpoint.CheckpointError: if no such checkpoint is whole.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ExportError(f"{target} holds something already; name a directory that is not there")
-    directory = _checkpoint(paths, step)
+    directory = checkpoint.chosen(paths, step)
     policy = assembly.policy_of(directory)
     if adapter_only and policy.adapted is None:
         raise ExportError(f"{directory} has no adapter: the whole model was trained; export that")
@@ -76,14 +75,4 @@ def export(
         os.replace(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return directory
-
-
-def _checkpoint(paths: RunPaths, step: int | None) -> Path:
-    if step is None:
-        return checkpoint.newest(paths.checkpoints).directory
-    directory = paths.checkpoint(step)
-    fault = checkpoint.problem(directory)
-    if fault is not None:
-        raise CheckpointError(f"{directory}: {fault}; choose another --checkpoint")
     return directory
