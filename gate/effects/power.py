@@ -126,7 +126,7 @@ class Plan:
                     f"Underpowered by design: an effect of {self.effect:.3f} needs {needed}, "
                     f"and {self.remaining} are left."
                 ),
-                next_step=f"{found}use concurrent arms or twins, or give the run more steps.",
+                next_step=f"{found}compare twins (`eau twins`), or give the run more steps.",
                 value=self.steps,
                 limit=self.remaining,
             ),

@@ -110,7 +110,7 @@ def decide(
 
 
 def _take_back(window: Window, symptom: Symptom) -> Decision:
-    """Return the proposal to take the newest revision back; whether that helps is tested."""
+    """Return the proposal to take back what success fell with; whether that helps is tested."""
     change = worst_change(window)
     if change is None:
         return Decision(Act.LEAVE, f"{symptom.name}: the revision is out of sight", symptom)

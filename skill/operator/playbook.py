@@ -72,7 +72,7 @@ class Play:
     leave: str = ""
     """Why nothing is proposed, where nothing is."""
     takes_back: bool = False
-    """Whether the newest revision is taken back, instead of a move."""
+    """Whether the revision that success fell with is taken back, instead of a move."""
 
 
 _EASIER_TALK = (Move("user.facts_per_reply", Turn.ADD, 1), Move("user.max_reveals", Turn.ADD, 1))
@@ -136,7 +136,7 @@ def markdown() -> str:
         moves = "; ".join(map(str, play.moves)) or f"none: {play.leave}"
         expected = "; ".join(f"`{one.metric}` {one.direction}" for one in play.moves)
         if play.takes_back:
-            moves, expected = "take the newest revision back", "`success` up"
+            moves, expected = "take back the revision that success fell with", "`success` up"
         lines.append(f"| `{name}` | {moves} | {expected} |")
     return "\n".join(lines)
 

@@ -23,6 +23,11 @@ LEAST_FALL = 0.15
 """Success that must be lost before anybody is alarmed."""
 LEAST_ERRORS = 3.0
 """Standard errors that it must be below what was before."""
+MOST_AFTER = 10
+"""Steps since the revision that count for the standard error; what drifts later has other
+causes, and shall not be made certain by their number."""
+STILL_LOW = 0.5
+"""Share of the fall that the newest steps must show; a fall mended by half is being mended."""
 
 
 class Change(NamedTuple):
@@ -92,10 +97,14 @@ def _stands(change: Change) -> bool:
     before, since = _success(change.before), _success(change.since)
     if len(before) < FEWEST_BEFORE or len(since) < FEWEST_AFTER:
         return False
-    error = statistics.stdev(before) * math.sqrt(1 / len(before) + 1 / FEWEST_AFTER)
-    least = max(LEAST_FALL, LEAST_ERRORS * error)
+    after = min(len(since), MOST_AFTER)
+    error = statistics.stdev(before) * math.sqrt(1 / len(before) + 1 / after)
     lately = statistics.fmean(before) - statistics.fmean(since[-FEWEST_AFTER:])
-    return min(change.fall, lately) >= least and not _anchors_fell_too(change)
+    return (
+        change.fall >= max(LEAST_FALL, LEAST_ERRORS * error)
+        and lately >= max(LEAST_FALL, STILL_LOW * change.fall)
+        and not _anchors_fell_too(change)
+    )
 
 
 def _success(records: tuple[Mapping[str, Any], ...]) -> list[float]:

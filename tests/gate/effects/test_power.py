@@ -96,8 +96,8 @@ def test_a_test_that_does_not_fit_is_underpowered_by_design() -> None:
     assert (finding.value, finding.limit) == (50, 20)
     assert str(finding) == (
         "Underpowered by design: an effect of 0.050 needs 50 steps, and 20 are left. What is left "
-        "can find an effect of 0.078: look for that, use concurrent arms or twins, or give the "
-        "run more steps."
+        "can find an effect of 0.078: look for that, compare twins (`eau twins`), or give the run "
+        "more steps."
     )
 
 

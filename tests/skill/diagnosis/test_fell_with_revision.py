@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from skill.diagnosis import detectors
+from skill.diagnosis.detectors.fell_with_revision import worst_change
 from skill.diagnosis.windows import Window
 from tests.skill.recorded import ramp, steps, window
 
@@ -57,3 +58,35 @@ def test_a_fall_is_put_on_the_revision_that_it_began_with() -> None:
     (found,) = [one for one in detectors.examine(look) if one.name == "fell_with_revision"]
     assert "before revision 1 " in found.sentence
     assert "came into force at step 29" in found.sentence
+
+
+NOISY_BEFORE = [0.61, 0.57, 0.29, 0.46, 0.5, 0.54, 0.54, 0.5, 0.25, 0.75, 0.68, 0.46, 0.36, 0.79]
+NOISY_SINCE = [0.25, 0.07, 0.32, 0.18, 0.21, 0.07, 0.18, 0.29, 0.11, 0.11]
+"""Success of a small batch of a weak policy before its turn limit was lowered, and since."""
+
+
+def noisy_run(num_since: int, later: Sequence[float] = ()) -> Window:
+    since = [*NOISY_SINCE[:num_since], *later]
+    count = len(NOISY_BEFORE) + len(since)
+    return window(
+        steps=steps(
+            count,
+            revision=[0] * len(NOISY_BEFORE) + [1] * len(since),
+            success=[*NOISY_BEFORE, *since],
+            anchor_success=[0.5] * count,
+        )
+    )
+
+
+@pytest.mark.parametrize(("num_since", "told"), [(3, False), (5, True), (10, True)])
+def test_steps_since_make_a_fall_certain_that_a_noisy_run_hides_at_first(
+    num_since: int, told: bool
+) -> None:
+    change = worst_change(noisy_run(num_since))
+    assert (change is not None) is told
+    assert change is None or (change.revision, len(change.before)) == (1, 10)
+
+
+def test_a_noisy_fall_that_is_being_mended_is_none() -> None:
+    assert worst_change(noisy_run(10)) is not None
+    assert worst_change(noisy_run(10, later=[0.5, 0.6, 0.4])) is None
