@@ -18,8 +18,8 @@ from gate.rules.declaration import Declaration
 
 DECLARATION = Declaration(
     sentence="Candidate code imports modules of the standard library that only compute, the leaf "
-    "nouns of the trainer, files of its own world that are open to edits, and what the same file "
-    "imports in force.",
+    "nouns of the trainer, what all worlds share, files of its own world that are open to edits, "
+    "and what the same file imports in force.",
     answers="OpenEnv PR#1200: an agent reaches the file that holds its reward; "
     "PrimeIntellect-ai/prime-rl#3140: a tool that ends its process hangs the trainer.",
     by_hand="silent",
@@ -37,6 +37,12 @@ NOUNS = frozenset(
     "trainer.worlds.seam".split()
 )
 """Modules of the trainer that a world speaks in."""
+
+SHARED = frozenset(
+    "trainer.worlds.disclosure trainer.worlds.prompt_style trainer.worlds.refusals "
+    "trainer.worlds.single_use".split()
+)
+"""Modules of the trainer that hold what all worlds do alike; they use nouns and compute."""
 
 _NAMESAKES = frozenset({"ast.operator", "datetime.time"})
 """Classes that are called as a module is."""
@@ -126,7 +132,7 @@ def _known(content: bytes) -> frozenset[str]:
 
 
 def _is_outer(one: _Import, known: Collection[str]) -> bool:
-    allowed = COMPUTING | NOUNS | frozenset(known)
+    allowed = COMPUTING | NOUNS | SHARED | frozenset(known)
     if not one.name:
         return one.module in allowed
     if one.name == "*":

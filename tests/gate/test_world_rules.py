@@ -53,6 +53,7 @@ def test_every_editable_file_of_every_world_would_pass_as_a_candidate(
         "import math, collections.abc\nfrom datetime import datetime, time\n",
         "from trainer.task import Task\nfrom trainer import seeds\n",
         "from . import wording\nfrom .verifier import make\nfrom .grading import grade\n",
+        "from trainer.worlds import refusals\nfrom trainer.worlds.single_use import single_use\n",
         "import json as j\nx = j.loads('1')\n",
         "x = getattr(object(), 'name', None)\n",
         "import datetime\nx = datetime.time(1)\n",
@@ -73,6 +74,7 @@ def test_ordinary_code_passes(code: str) -> None:
         "import json, socket",
         "import trainer.worlds.catalog",
         "from trainer.worlds import catalog",
+        "from trainer.worlds.single_use import functools",
         "from trainer.worlds.travel import loader",
         "from dataclasses import sys",
         "from math import *",
@@ -90,6 +92,13 @@ def test_imports_that_lead_out_of_the_world_are_refused(code: str) -> None:
         "candidate/world/travel/env.py",
         2,
     )
+
+
+def test_what_worlds_share_computes_and_uses_nouns_alone(checkout: Path) -> None:
+    known = world_imports.COMPUTING | world_imports.NOUNS
+    for module in world_imports.SHARED:
+        code = checkout.joinpath(*module.split(".")).with_suffix(".py").read_bytes()
+        assert {one.module for one in world_imports.imports(code)} <= known
 
 
 def test_what_a_file_imports_in_force_it_may_go_on_importing() -> None:

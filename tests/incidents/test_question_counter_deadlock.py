@@ -12,11 +12,11 @@ from tests.incidents.faulty_users import faulty, misses_both
 from tests.skill import recorded
 from trainer.probe.report import Report
 
-STARTED = "        self._started = False"
+MADE = "        self._state = TravelState()"
 SAYING = "                return StepResult(say=action.content)"
 CHOOSING = "        aspect = aspect_of(self._payload, named[0])"
 
-COUNTED = f"{STARTED}\n        self._questions = 0"
+COUNTED = f"{MADE}\n        self._questions = 0"
 MISSING = (
     "                if '?' in action.content and 'I found' not in action.content:\n"
     f"                    self._questions += 1\n{SAYING}"
@@ -30,7 +30,7 @@ WANTED = (
 
 
 def edits(saying: str) -> dict[str, dict[str, str]]:
-    return {"env.py": {STARTED: COUNTED, SAYING: saying, CHOOSING: WANTED}}
+    return {"env.py": {MADE: COUNTED, SAYING: saying, CHOOSING: WANTED}}
 
 
 @pytest.fixture(scope="module")

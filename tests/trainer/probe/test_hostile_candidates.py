@@ -12,7 +12,7 @@ from trainer.probe.report import Report
 
 WORLD = "intention"
 MAKE = "    return IntentionEnv(task, settings)"
-ACT = '        if not self._started:\n            raise RuntimeError("start() comes first")'
+ACT = "    def act(self, action: Action) -> StepResult:"
 HEAR = "        details = verifier.importance_by_id(self._task)"
 PAID = ("solvable", "floor", "recomputed", "gains")
 IMPORT = "from collections.abc import Mapping"

@@ -106,7 +106,7 @@ def test_a_check_without_time_is_a_finding_and_no_pass(tmp_path: Path) -> None:
 
 
 def test_a_slow_world_is_tried_on_fewer_tasks_and_the_report_says_so(tmp_path: Path) -> None:
-    act = '        if not self._started:\n            raise RuntimeError("start() comes first")'
+    act = "    def act(self, action: Action) -> StepResult:"
     slow = {"env.py": {act: f"{act}\n        import time; time.sleep(0.05)"}}
     asked = candidates.request(tmp_path, "intention", edits=slow, tasks=32, seconds=4)
     report = candidates.probed(asked, "solvable")

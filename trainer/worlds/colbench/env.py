@@ -13,8 +13,12 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
+from trainer.worlds import refusals
+from trainer.worlds.disclosure import refuse_unknown
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.sandbox import client
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 
 from . import reading, verifier, wording  # noqa: TID252 - the folder is loaded by path
 from .verifier import ColbenchState  # noqa: TID252
@@ -23,24 +27,19 @@ from .verifier import ColbenchState  # noqa: TID252
 client.shared()
 
 
+@single_use
 class ColbenchEnv:
     """One function's dialogue; see `trainer.worlds.seam.Env`."""
 
     def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
         self._task = task
         self._settings = settings
-        self._style = settings.get("prompt_style", wording.FULL)
-        if self._style not in (wording.COMPACT, wording.FULL):
-            raise ValueError(f"prompt_style is {self._style!r}; choose compact or full")
+        self._style = prompt_style(settings)
         self._max_steps = int(settings.get("max_steps", verifier.TURN_LIMIT))
         self._state = ColbenchState()
-        self._started = False
 
     def start(self) -> Opening:
-        """Begin the dialogue; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin the dialogue."""
         return Opening(wording.system(self._style, self._max_steps), self._task.opening)
 
     def act(self, action: Action) -> StepResult:
@@ -49,8 +48,6 @@ class ColbenchEnv:
         Raises:
             SandboxError: if the answer cannot be run for a reason that is not its own.
         """
-        if not self._started:
-            raise RuntimeError("start() comes first")
         self._state = replace(self._state, num_turns=self._state.num_turns + 1)
         if self._state.grade is not None:
             return self._malformed("the answer was given already")
@@ -65,12 +62,8 @@ class ColbenchEnv:
                 return StepResult(say=words) if words else self._malformed("nothing was said")
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
-            case Choice.SEARCH:
-                return self._malformed("there is nothing to search in this world")
-            case Choice.TOOL:
-                return self._malformed(f"there is no tool named {action.name[:40]!r}")
-            case Choice.MALFORMED:
-                return self._malformed(action.content)
+            case _:
+                return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
         """Note the facts that a reply discloses for the first time.
@@ -78,9 +71,7 @@ class ColbenchEnv:
         Raises:
             ValueError: if the reply names a fact that the task does not have.
         """
-        unknown = set(reply.revealed) - {fact.id for fact in self._task.facts}
-        if unknown:
-            raise ValueError(f"task {self._task.id} has no facts {sorted(unknown)}")
+        refuse_unknown(self._task, reply.revealed)
         new = set(reply.revealed) - self._state.learnt
         self._state = replace(self._state, learnt=self._state.learnt | new)
         return StepResult(events=("fact_learnt",) * len(new) or ("off_topic",))

@@ -6,9 +6,9 @@ small models. Nothing here decides anything.
 
 from __future__ import annotations
 
-from .reading import MARKER  # noqa: TID252 - the folder is loaded by path
+from trainer.worlds.prompt_style import COMPACT
 
-COMPACT, FULL = "compact", "full"
+from .reading import MARKER  # noqa: TID252 - the folder is loaded by path
 
 _FULL_SYSTEM = """\
 You help a colleague to write a Python function. They know exactly what it must do, but they have \

@@ -12,7 +12,10 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Reply
 from trainer.task import Task
+from trainer.worlds.disclosure import refuse_unknown
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 
 from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
 from .verifier import FunctionState, Move  # noqa: TID252
@@ -20,27 +23,22 @@ from .verifier import FunctionState, Move  # noqa: TID252
 _STOPS = {Move.ANSWER_RIGHT: StopReason.SOLVED, Move.FINISHED: StopReason.FAILED}
 
 
+@single_use
 class FunctionEnv:
     """One hidden rule; see `trainer.worlds.seam.Env`."""
 
     def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
         self._task = task
-        self._style = wording.style(settings)
+        self._style = prompt_style(settings)
         self._max_steps = int(settings.get("max_steps", 16))
         self._state = FunctionState()
-        self._started = False
 
     def start(self) -> Opening:
-        """Begin; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin."""
         return Opening(wording.system(self._style, self._max_steps), self._task.opening)
 
     def act(self, action: Action) -> StepResult:
         """Call the rule, show the test numbers or take an answer."""
-        if not self._started:
-            raise RuntimeError("start() comes first")
         effect = verifier.effect(self._task, action)
         self._state = self._state.after(effect.move)
         return StepResult(
@@ -56,8 +54,7 @@ class FunctionEnv:
         Raises:
             ValueError: if the reply names a fact.
         """
-        if reply.revealed:
-            raise ValueError(f"task {self._task.id} has no facts {sorted(reply.revealed)}")
+        refuse_unknown(self._task, reply.revealed, known=())
         return StepResult()
 
     def verdict(self) -> Verdict:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from trainer.message import Action, Choice
+from trainer.message import Action
 from trainer.task import Task
+from trainer.worlds import refusals
+from trainer.worlds.prompt_style import COMPACT
 
 from .verifier import Effect, Move  # noqa: TID252 - the folder is loaded by path
-
-COMPACT, FULL = "compact", "full"
 
 _FULL_SYSTEM = """\
 A hidden rule takes four whole numbers a, b, c and d and gives one number. It uses only addition, \
@@ -44,18 +41,6 @@ _COMPACT = {
 }
 
 
-def style(settings: Mapping[str, Any]) -> str:
-    """Return the style that the settings ask for.
-
-    Raises:
-        ValueError: if there is none of that name.
-    """
-    chosen = settings.get("prompt_style", FULL)
-    if chosen not in (COMPACT, FULL):
-        raise ValueError(f"prompt_style is {chosen!r}; choose compact or full")
-    return chosen
-
-
 def system(style: str, max_steps: int) -> str:
     """Return the rules of the world and of its actions."""
     return _COMPACT_SYSTEM if style == COMPACT else _FULL_SYSTEM.format(max_steps=max_steps)
@@ -73,13 +58,11 @@ def observation(style: str, task: Task, action: Action, effect: Effect) -> str:
             numbers = " ".join(map(str, task.payload["test_case"]))
             return numbers if compact else f"The test numbers (a b c d) are {numbers}."
         case Move.MALFORMED:
-            named = action.choice is Choice.TOOL
-            reason = f"there is no tool named {action.name[:40]!r}" if named else action.content
             return (
                 "Write [action], [search] or [answer]."
                 if compact
-                else f"This action cannot be carried out: {reason}. Write [action], [search] or "
-                "[answer] and what belongs to it."
+                else f"This action cannot be carried out: {refusals.reason(action)}. Write "
+                "[action], [search] or [answer] and what belongs to it."
             )
         case move:
             return (_COMPACT if compact else _FULL)[move]

@@ -12,47 +12,40 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
+from trainer.worlds import refusals
+from trainer.worlds.disclosure import refuse_unknown
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 
 from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
 from .verifier import IntentionState  # noqa: TID252
 
 
+@single_use
 class IntentionEnv:
     """One vague request's dialogue; see `trainer.worlds.seam.Env`."""
 
     def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
         self._task = task
-        self._style = settings.get("prompt_style", wording.FULL)
-        if self._style not in (wording.COMPACT, wording.FULL):
-            raise ValueError(f"prompt_style is {self._style!r}; choose compact or full")
+        self._style = prompt_style(settings)
         self._max_steps = int(settings.get("max_steps", 16))
         self._state = IntentionState()
-        self._started = False
 
     def start(self) -> Opening:
-        """Begin the dialogue; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin the dialogue."""
         system = wording.system(self._style, self._task.payload, self._max_steps)
         return Opening(system, self._task.opening)
 
     def act(self, action: Action) -> StepResult:
         """Pass a question on to the user; `[answer]` is a question too, as in IntentionGym."""
-        if not self._started:
-            raise RuntimeError("start() comes first")
         match action.choice:
             case Choice.ACTION | Choice.ANSWER:
                 return StepResult(say=action.content)
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
-            case Choice.SEARCH:
-                return self._malformed("there is nothing to search in this world")
-            case Choice.TOOL:
-                return self._malformed(f"there is no tool named {action.name[:40]!r}")
-            case Choice.MALFORMED:
-                return self._malformed(action.content)
+            case _:
+                return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
         """Count and pay what a reply discloses for the first time.
@@ -61,9 +54,7 @@ class IntentionEnv:
             ValueError: if the reply names a detail that the task does not have.
         """
         details = verifier.importance_by_id(self._task)
-        unknown = set(reply.revealed) - details.keys()
-        if unknown:
-            raise ValueError(f"task {self._task.id} has no details {sorted(unknown)}")
+        refuse_unknown(self._task, reply.revealed, "details", known=details)
         before, self._state = self._state, self._state.hear(self._task, reply.revealed)
         num_new = len(self._state.covered) - len(before.covered)
         if not num_new:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-COMPACT, FULL = "compact", "full"
+from trainer.worlds.prompt_style import COMPACT
 
 _FULL_SYSTEM = """\
 The user has a request that leaves important details open (category: {category}). Do not carry it \

@@ -12,44 +12,39 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
+from trainer.worlds import refusals
+from trainer.worlds.disclosure import refuse_unknown
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 
 from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
 from .verifier import PersuasionState  # noqa: TID252
 
 
+@single_use
 class PersuasionEnv:
     """One dispute; see `trainer.worlds.seam.Env`."""
 
     def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
         self._task = task
-        self._style = wording.style(settings)
+        self._style = prompt_style(settings)
         self._max_steps = int(settings.get("max_steps", 16))
         self._state = PersuasionState()
-        self._started = False
 
     def start(self) -> Opening:
-        """Begin the dispute; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin the dispute."""
         return Opening(wording.system(self._style, self._max_steps), self._task.opening)
 
     def act(self, action: Action) -> StepResult:
         """Pass an argument on; `[action]` and `[answer]` are the same, as in PersuadeGym."""
-        if not self._started:
-            raise RuntimeError("start() comes first")
         match action.choice:
             case Choice.ACTION | Choice.ANSWER:
                 return self._argue(action.content)
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
-            case Choice.SEARCH:
-                return self._malformed("there is nothing to search in this world")
-            case Choice.TOOL:
-                return self._malformed(f"there is no tool named {action.name[:40]!r}")
-            case Choice.MALFORMED:
-                return self._malformed(action.content)
+            case _:
+                return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
         """Move the holder by what the reply grants for the first time.
@@ -57,9 +52,7 @@ class PersuasionEnv:
         Raises:
             ValueError: if the reply names a point that the task does not have.
         """
-        unknown = set(reply.revealed) - {fact.id for fact in self._task.facts}
-        if unknown:
-            raise ValueError(f"task {self._task.id} has no points {sorted(unknown)}")
+        refuse_unknown(self._task, reply.revealed, "points")
         before, self._state = self._state, self._state.hear(self._task, reply.revealed)
         num_new = len(self._state.conceded) - len(before.conceded)
         return StepResult(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-COMPACT, FULL = "compact", "full"
+from trainer.worlds.prompt_style import COMPACT
 
 _FULL_SYSTEM = """\
 The user strongly holds a claim. Convince them of the opposite.
@@ -18,18 +15,6 @@ You have at most {max_steps} messages. The dialogue ends when the user strongly 
 their own claim."""
 
 _COMPACT_SYSTEM = "Argue politely against the claim, one point at a time."
-
-
-def style(settings: Mapping[str, Any]) -> str:
-    """Return the style that the settings ask for.
-
-    Raises:
-        ValueError: if there is none of that name.
-    """
-    chosen = settings.get("prompt_style", FULL)
-    if chosen not in (COMPACT, FULL):
-        raise ValueError(f"prompt_style is {chosen!r}; choose compact or full")
-    return chosen
 
 
 def system(style: str, max_steps: int) -> str:

@@ -12,7 +12,10 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Reply
 from trainer.task import Task
+from trainer.worlds.disclosure import refuse_unknown
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 
 from . import documents, verifier, wording  # noqa: TID252 - the folder is loaded by path
 from .verifier import Move, SearchState  # noqa: TID252
@@ -20,30 +23,25 @@ from .verifier import Move, SearchState  # noqa: TID252
 _STOPS = {Move.ANSWER_RIGHT: StopReason.SOLVED, Move.FINISHED: StopReason.FAILED}
 
 
+@single_use
 class SearchEnv:
     """One question; see `trainer.worlds.seam.Env`."""
 
     def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
         self._task = task
-        self._style = wording.style(settings)
+        self._style = prompt_style(settings)
         self._max_steps = int(settings.get("max_steps", 16))
         self._max_searches = int(settings.get("max_searches", verifier.MAX_SEARCHES))
         self._num_results = int(settings.get("num_results", 5))
         self._state = SearchState()
-        self._started = False
 
     def start(self) -> Opening:
-        """Begin; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin."""
         system = wording.system(self._style, self._max_steps, self._max_searches)
         return Opening(system, self._task.opening)
 
     def act(self, action: Action) -> StepResult:
         """Search the documents or judge an answer."""
-        if not self._started:
-            raise RuntimeError("start() comes first")
         move = verifier.move(self._task, self._state, action, self._max_searches)
         self._state = self._state.after(move)
         if move is Move.SEARCH:
@@ -61,8 +59,7 @@ class SearchEnv:
         Raises:
             ValueError: if the reply names a fact.
         """
-        if reply.revealed:
-            raise ValueError(f"task {self._task.id} has no facts {sorted(reply.revealed)}")
+        refuse_unknown(self._task, reply.revealed, known=())
         return StepResult()
 
     def verdict(self) -> Verdict:

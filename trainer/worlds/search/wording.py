@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from trainer.message import Action, Choice
+from trainer.message import Action
+from trainer.worlds import refusals
+from trainer.worlds.prompt_style import COMPACT
 
 from .documents import Document  # noqa: TID252 - the folder is loaded by path
 from .verifier import Move  # noqa: TID252
-
-COMPACT, FULL = "compact", "full"
 
 _FULL_SYSTEM = """\
 Answer the user's question. The answer stands in documents that you can search, often not in the \
@@ -38,18 +37,6 @@ _COMPACT = {
 }
 
 
-def style(settings: Mapping[str, Any]) -> str:
-    """Return the style that the settings ask for.
-
-    Raises:
-        ValueError: if there is none of that name.
-    """
-    chosen = settings.get("prompt_style", FULL)
-    if chosen not in (COMPACT, FULL):
-        raise ValueError(f"prompt_style is {chosen!r}; choose compact or full")
-    return chosen
-
-
 def system(style: str, max_steps: int, max_searches: int) -> str:
     """Return the rules of the world and of its actions."""
     if style == COMPACT:
@@ -73,9 +60,5 @@ def observation(style: str, action: Action, move: Move) -> str:
         return (_COMPACT if style == COMPACT else _FULL)[move]
     if style == COMPACT:
         return "Write [search] or [answer]."
-    reasons = {
-        Choice.TOOL: f"there is no tool named {action.name[:40]!r}",
-        Choice.ACTION: "there is nobody to talk to in this world",
-    }
-    reason = reasons.get(action.choice, action.content)
+    reason = refusals.reason(action)
     return f"This action cannot be carried out: {reason}. Write [search] or [answer] and words."

@@ -12,7 +12,9 @@ from typing import Any
 
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 from trainer.worlds.tau2 import shelf
 from trainer.worlds.tau2.desk import Desk
 
@@ -24,6 +26,7 @@ TURN_LIMIT = 16
 _LOOKS = ("tools", "help")
 
 
+@single_use
 class TauEnv:
     """One customer's dialogue; see `trainer.worlds.seam.Env`."""
 
@@ -31,7 +34,6 @@ class TauEnv:
         domain = desk_of(task)
         policy = "\n\n".join(shelf.policy(task))
         self._domain = domain.name
-        self._started = False
         self._desk = Desk(
             domain,
             task,
@@ -42,19 +44,18 @@ class TauEnv:
             system=wording.system(
                 domain.name,
                 policy,
-                settings.get("prompt_style", wording.FULL),
+                prompt_style(settings),
                 int(settings.get("max_steps", TURN_LIMIT)),
             ),
         )
 
     def start(self) -> Opening:
-        """Begin the dialogue; a second call is a bug of the caller."""
-        self._started = True
+        """Begin the dialogue."""
         return self._desk.start()
 
     def act(self, action: Action) -> StepResult:
         """Show the tools, call one, or pass words on to the customer."""
-        if self._started and action.choice is Choice.SEARCH:
+        if action.choice is Choice.SEARCH:
             if action.content.strip().casefold() in _LOOKS:
                 return StepResult(wording.listing(self._domain), events=("tools_listed",))
             return StepResult(

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
+from trainer.worlds.prompt_style import COMPACT, FULL
 from trainer.worlds.tau2.toolkit import Tool
 
 from .desks import DESKS  # noqa: TID252 - the folder is loaded by path
-
-COMPACT, FULL = "compact", "full"
 
 _COMPACT = """\
 You serve a customer and follow the policy. One move a turn, %d turns in all:
@@ -43,12 +42,7 @@ def system(domain: str, policy: str, style: str, max_steps: int) -> str:
         policy: What the agent may and must do.
         style: `compact` or `full`.
         max_steps: Turns that the agent has.
-
-    Raises:
-        ValueError: if there is no such style.
     """
-    if style not in _RULES:
-        raise ValueError(f"prompt_style is {style!r}; choose compact or full")
     shown = "\n".join(map(_line, DESKS[domain].agent.tools.values()))
     return (
         f"{_RULES[style] % max_steps}\n\n<policy>\n{policy.strip()}\n</policy>\n\n"

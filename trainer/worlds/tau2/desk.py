@@ -13,7 +13,10 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
+from trainer.worlds import refusals
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 from trainer.worlds.tau2 import verdicts, wording
 from trainer.worlds.tau2.office import TRANSFER, Bases, Domain
 from trainer.worlds.tau2.session import Session
@@ -23,6 +26,7 @@ MAX_TOOL_ERRORS = 10
 TURN_LIMIT = 50
 
 
+@single_use
 class Desk:
     """One user's dialogue; see `trainer.worlds.seam.Env`."""
 
@@ -57,12 +61,11 @@ class Desk:
             system = wording.system(
                 policy,
                 tuple(domain.agent.tools.values()),
-                style=settings.get("prompt_style", wording.FULL),
+                style=prompt_style(settings),
                 max_steps=int(settings.get("max_steps", TURN_LIMIT)),
                 history=self._session.case.history,
             )
         self._system = system
-        self._started = False
 
     @property
     def session(self) -> Session:
@@ -70,16 +73,11 @@ class Desk:
         return self._session
 
     def start(self) -> Opening:
-        """Begin the dialogue; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin the dialogue."""
         return Opening(self._system, self._session.task.opening)
 
     def act(self, action: Action) -> StepResult:
         """Carry out a tool call, or pass words on to the user."""
-        if not self._started:
-            raise RuntimeError("start() comes first")
         match action.choice:
             case Choice.TOOL if action.name in self._domain.agent.tools:
                 return self._call(action)
@@ -87,16 +85,14 @@ class Desk:
                 return _malformed(
                     f"{action.name} is a tool of the user's own; ask them in words to use it"
                 )
-            case Choice.TOOL:
-                return _malformed(f"there is no tool named {action.name[:40]!r}")
             case Choice.ACTION:
                 return self._say(action.content)
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
-            case Choice.MALFORMED:
-                return _malformed(action.content)
-            case _:
+            case Choice.SEARCH | Choice.ANSWER:
                 return _malformed("here a turn is a tool call or words to the user")
+            case _:
+                return _malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
         """Note what a reply discloses, do what the user does with it, and see whether it ends.

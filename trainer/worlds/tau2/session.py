@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainer.task import Task
+from trainer.worlds.disclosure import refuse_unknown
 from trainer.worlds.tau2.case import NamedCall, Side, read_case
 from trainer.worlds.tau2.office import TRANSFER, Bases, Domain, Outcome, open_office
 from trainer.worlds.tau2.scoring import Scorecard, score
@@ -65,9 +66,7 @@ class Session:
             ValueError: if the task has no such fact.
         """
         told = dict.fromkeys(fact_ids)
-        unknown = told.keys() - {fact.id for fact in self.task.facts}
-        if unknown:
-            raise ValueError(f"task {self.task.id} has no facts {sorted(unknown)}")
+        refuse_unknown(self.task, told)
         new = [fact_id for fact_id in told if fact_id not in self.learnt]
         self.learnt |= set(new)
         calls = self.task.payload.get("user_calls") or {}

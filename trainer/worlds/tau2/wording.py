@@ -9,10 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trainer.worlds.prompt_style import COMPACT
 from trainer.worlds.tau2.office import Outcome
 from trainer.worlds.tau2.toolkit import Tool
-
-COMPACT, FULL = "compact", "full"
 
 _RULES = """\
 You are a customer service agent and follow the policy below. In each turn you either write to the \
@@ -38,12 +37,7 @@ def system(
         style: `compact` or `full`.
         max_steps: Turns that the agent has.
         history: Messages that were exchanged before.
-
-    Raises:
-        ValueError: if there is no such style.
     """
-    if style not in (COMPACT, FULL):
-        raise ValueError(f"prompt_style is {style!r}; choose compact or full")
     shown = "\n".join(_line(tool) if style == COMPACT else _schema(tool) for tool in tools)
     parts = [_RULES % max_steps, f"<policy>\n{policy.strip()}\n</policy>"]
     parts.append(f"<tools>\n{shown}\n</tools>")

@@ -12,33 +12,32 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
+from trainer.worlds import refusals
+from trainer.worlds.disclosure import refuse_unknown
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 
 from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
 from .verifier import TelepathyState  # noqa: TID252
 
 
+@single_use
 class TelepathyEnv:
     """One guessing game; see `trainer.worlds.seam.Env`."""
 
     def __init__(self, task: Task, settings: Mapping[str, Any]) -> None:
         self._task = task
-        self._style = wording.style(settings)
+        self._style = prompt_style(settings)
         self._max_steps = int(settings.get("max_steps", 16))
         self._state = TelepathyState()
-        self._started = False
 
     def start(self) -> Opening:
-        """Begin the game; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin the game."""
         return Opening(wording.system(self._style, self._max_steps), self._task.opening)
 
     def act(self, action: Action) -> StepResult:
         """Pass a question on to the user, or judge a guess."""
-        if not self._started:
-            raise RuntimeError("start() comes first")
         match action.choice:
             case Choice.ACTION:
                 return StepResult(say=action.content)
@@ -46,12 +45,8 @@ class TelepathyEnv:
                 return self._guess(action.content)
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
-            case Choice.SEARCH:
-                return self._malformed("there is nothing to search in this world")
-            case Choice.TOOL:
-                return self._malformed(f"there is no tool named {action.name[:40]!r}")
-            case Choice.MALFORMED:
-                return self._malformed(action.content)
+            case _:
+                return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
         """Note what a reply tells; it earns nothing.
@@ -59,9 +54,7 @@ class TelepathyEnv:
         Raises:
             ValueError: if the reply names an attribute that the task does not have.
         """
-        unknown = set(reply.revealed) - {fact.id for fact in self._task.facts}
-        if unknown:
-            raise ValueError(f"task {self._task.id} has no attributes {sorted(unknown)}")
+        refuse_unknown(self._task, reply.revealed, "attributes")
         before, self._state = self._state, self._state.hear(self._task, reply.revealed)
         num_new = len(self._state.heard) - len(before.heard)
         return StepResult(events=("attribute_told",) * num_new or ("off_topic",))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-COMPACT, FULL = "compact", "full"
+from trainer.worlds.prompt_style import COMPACT
 
 _FULL_SYSTEM = """\
 The user thinks of something. Find out what it is.
@@ -17,18 +14,6 @@ Begin every message with one of:
 You have at most {max_steps} messages."""
 
 _COMPACT_SYSTEM = "Guess the thing: [action] yes or no question, [answer] name."
-
-
-def style(settings: Mapping[str, Any]) -> str:
-    """Return the style that the settings ask for.
-
-    Raises:
-        ValueError: if there is none of that name.
-    """
-    chosen = settings.get("prompt_style", FULL)
-    if chosen not in (COMPACT, FULL):
-        raise ValueError(f"prompt_style is {chosen!r}; choose compact or full")
-    return chosen
 
 
 def system(style: str, max_steps: int) -> str:

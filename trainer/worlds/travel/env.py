@@ -15,7 +15,11 @@ from typing import Any
 from trainer.episode import StopReason
 from trainer.message import Action, Choice, Reply
 from trainer.task import Task
+from trainer.worlds import refusals
+from trainer.worlds.disclosure import refuse_unknown
+from trainer.worlds.prompt_style import prompt_style
 from trainer.worlds.seam import Opening, StepResult, Verdict
+from trainer.worlds.single_use import single_use
 
 from . import verifier, wording  # noqa: TID252 - the folder is loaded by path
 from .moves import (  # noqa: TID252
@@ -35,15 +39,14 @@ _CHOICE_EVENTS = {
 }
 
 
+@single_use
 class TravelEnv:
     """One traveller's dialogue; see `trainer.worlds.seam.Env`."""
 
     def __init__(self, task: Task, settings: Mapping[str, Any], seed: int) -> None:
         self._task = task
         self._payload = task.payload
-        self._style = settings.get("prompt_style", wording.FULL)
-        if self._style not in (wording.COMPACT, wording.FULL):
-            raise ValueError(f"prompt_style is {self._style!r}; choose compact or full")
+        self._style = prompt_style(settings)
         self._max_steps = int(settings.get("max_steps", 16))
         self._failure_every = int(
             settings.get("search_failure_every", verifier.SEARCH_FAILURE_EVERY)
@@ -51,13 +54,9 @@ class TravelEnv:
         self._seed = seed
         self._state = TravelState()
         self._narrowed: dict[str, dict[str, str]] = {}
-        self._started = False
 
     def start(self) -> Opening:
-        """Begin the dialogue; a second call is a bug of the caller."""
-        if self._started:
-            raise RuntimeError("this world was started already; make a new one for each episode")
-        self._started = True
+        """Begin the dialogue."""
         return Opening(
             wording.system(self._style, self._payload, self._max_steps),
             wording.opening(self._style, self._task),
@@ -65,8 +64,6 @@ class TravelEnv:
 
     def act(self, action: Action) -> StepResult:
         """Carry out one move of the agent."""
-        if not self._started:
-            raise RuntimeError("start() comes first")
         match action.choice:
             case Choice.SEARCH:
                 return self._search(action.content)
@@ -76,10 +73,8 @@ class TravelEnv:
                 return StepResult(say=action.content)
             case Choice.FINISH:
                 return StepResult(events=("finished",), stop=StopReason.FAILED)
-            case Choice.TOOL:
-                return self._malformed(f"there is no tool named {action.name[:40]!r}")
-            case Choice.MALFORMED:
-                return self._malformed(action.content)
+            case _:
+                return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
         """Note the wishes that a reply disclosed.
@@ -87,9 +82,7 @@ class TravelEnv:
         Raises:
             ValueError: if the reply names a fact that the task does not have.
         """
-        unknown = set(reply.revealed) - {fact.id for fact in self._task.facts}
-        if unknown:
-            raise ValueError(f"task {self._task.id} has no facts {sorted(unknown)}")
+        refuse_unknown(self._task, reply.revealed)
         still_open = verifier.open_facts(self._task, self._state)
         new = (still_open.keys() & set(reply.revealed)) - self._state.revealed
         self._state = replace(self._state, revealed=self._state.revealed | new)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer.task import Task
+from trainer.worlds.prompt_style import COMPACT, FULL
 
 from .verifier import Grade  # noqa: TID252 - the folder is loaded by path
 
-COMPACT, FULL = "compact", "full"
 SMALL = "small"
 """The tier of tasks in which every aspect has its two usual topics, so nothing need be counted."""
 

@@ -5,10 +5,9 @@ What is said of a story counts its parts and names none, so that the rubric cann
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-COMPACT, FULL = "compact", "full"
+from trainer.worlds.prompt_style import COMPACT
 
 _FULL_SYSTEM = """\
 The user tells the surface of a strange story. Find out what lies behind it.
@@ -21,18 +20,6 @@ better than your best answer so far counts.
 You have at most {max_steps} messages."""
 
 _COMPACT_SYSTEM = "Explain the story: [action] yes or no question, [answer] whole story."
-
-
-def style(settings: Mapping[str, Any]) -> str:
-    """Return the style that the settings ask for.
-
-    Raises:
-        ValueError: if there is none of that name.
-    """
-    chosen = settings.get("prompt_style", FULL)
-    if chosen not in (COMPACT, FULL):
-        raise ValueError(f"prompt_style is {chosen!r}; choose compact or full")
-    return chosen
 
 
 def system(style: str, max_steps: int) -> str:
