@@ -26,6 +26,8 @@ from tests import lax_world, live_run
 from trainer import cli, evaluation, examination, launch, recipe_file, session
 from trainer.live import LiveKnobs
 from trainer.loop import Ending, Run
+from trainer.tracking.beside import beside
+from trainer.tracking.tracker import Kind
 
 _WRITES = ("os.rename", "os.mkdir", "os.remove", "os.rmdir")
 
@@ -145,6 +147,19 @@ def resume(root: str, **plan: Any) -> int:
     if "die_at" in plan:
         _die_at(Path(root), *plan["die_at"])
     return _code(session.resume(RunPaths(Path(root)), _console(), adjust=partial(_adjust, plan)))
+
+
+def tracked(source: str, root: str, follower: Sequence[str], last: int, last_s: float) -> int:
+    """Go on with a copy of a run to a step, under a follower unless its command is empty."""
+    paths = copy_run(Path(source), Path(root))
+    kind = Kind.TENSORBOARD if follower else None
+    with beside(kind, print, command=follower, last_s=last_s) as follow:
+
+        def adjust(run: Run) -> None:
+            _adjust({"stop_after": last}, run)
+            follow(run.paths)
+
+        return _code(session.resume(paths, _console(), adjust=adjust))
 
 
 def evaluate(root: str, limit: int, place: str) -> int:

@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, str] = {
     ),
     "show": "Read dialogues, the newest first, with events, facts revealed and payments.",
     "watch": "Watch a run: success, what is in force, open tests, health and news; until it ends.",
+    "track": "Follow a run into a tracker, from its first step until it ends; no step twice.",
     "why": "Tell what was in force in a step, who put it there and why, and what it had shown.",
     "history": (
         "List what came into force and what was found, a line each, with effect and interval."

@@ -86,6 +86,11 @@ class RunPaths:
         return self.root / "supervisor"
 
     @property
+    def tracking(self) -> Path:
+        """What followers of the run keep, a folder for each tracker; no record is among it."""
+        return self.root / "tracking"
+
+    @property
     def staging(self) -> Path:
         """Contents of a revision on their way into force; empty between transactions."""
         return self.root / ".staging"

@@ -6,6 +6,11 @@ from typing import Annotated
 
 import typer
 
+from trainer.tracking.tracker import Kind
+
 RunName = Annotated[str, typer.Argument(help="A run's folder, its id, or `latest`.")]
 Sets = Annotated[list[str] | None, typer.Option("--set", help="a.b=value, over the recipe.")]
+Track = Annotated[
+    Kind | None, typer.Option(help="A tracker that the run is followed into (docs/looking.md).")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,10 @@ from rich.console import Console
 from gate.contract.restarts import Fault
 from trainer import recipe_file
 from trainer.commands.ending import leave
-from trainer.commands.options import Sets
+from trainer.commands.options import Sets, Track
 from trainer.run_folder import RUNS, STARTING_KNOBS
+from trainer.tracking import backends
+from trainer.tracking.beside import beside
 
 
 def command(
@@ -29,11 +32,13 @@ def command(
     fault: Annotated[
         Fault | None, typer.Option(help="Why: what no change of that run could undo.")
     ] = None,
+    track: Track = None,
 ) -> None:
     """Train a policy from a recipe, with its knobs live under runs/<id>/knobs/."""
     if (parent is None) != (fault is None):
         raise typer.BadParameter("--parent and --fault belong together: a restart names its fault")
     config = recipe_file.load(recipe, sets or [])
+    backends.require(track)
     from trainer import following, launch, session
     from trainer.doctor import examination
     from trainer.doctor.finding import Patient
@@ -48,7 +53,10 @@ def command(
     if config.hardware.gpus:
         for line in examination.plan_lines(Patient(config)):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
-    told = f"run {planned.root}: edit {planned.root}/knobs/*.yaml at any time"
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
-    ending = session.start(planned, console, parent=parent, fault=fault)
+    say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    say(f"run {planned.root}: edit {planned.root}/knobs/*.yaml at any time")
+    with beside(track, say) as follow:
+        ending = session.start(
+            planned, console, adjust=lambda run: follow(run.paths), parent=parent, fault=fault
+        )
     leave(ending, console, planned.root)

@@ -1,0 +1,1 @@
+"""Tracking: a run's records, followed into a tracker by a process of its own."""
