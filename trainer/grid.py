@@ -41,7 +41,8 @@ class Result:
     action_tokens: int
     minutes: float
     """Time of training steps."""
-    curve: tuple[float, ...]
+    curve: tuple[float | None, ...]
+    """Training success by step; None where no episode of a step could be finished."""
     interventions: int
     """Proposals that came into force."""
     taken_back: int
@@ -148,21 +149,38 @@ def _process(arguments: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         )
 
 
+def _started_at(cell: Cell, paths: RunPaths) -> float:
+    """Return the success that a cell began with: that of any other that began with its policy."""
+    for other in cells([cell.seed]):
+        known = stored(other) if other.world == cell.world else None
+        if known is not None:
+            return known.start
+    return _success(paths, checkpoint_step=0)
+
+
+def _success(paths: RunPaths, *, checkpoint_step: int | None = None) -> float:
+    found, place = examination.evaluate(paths, checkpoint_step=checkpoint_step, trials=TRIALS)
+    if found.success is None:
+        raise evaluation.EvaluationError(
+            f"no episode of the pinned evaluation of {paths.root} could be finished; see {place}, "
+            "mend that, and run the grid again"
+        )
+    return found.success
+
+
 def _measured(cell: Cell, paths: RunPaths) -> Result:
     records = files.read_lines(paths.steps).records
-    start, _ = examination.evaluate(paths, checkpoint_step=0, trials=TRIALS)
-    end, _ = examination.evaluate(paths, trials=TRIALS)
     entries = files.read_lines(paths.ledger).records
     ticks = [json.loads(path.read_bytes()) for path in paths.supervisor.glob("*/tick.json")]
     outcomes = [entry for entry in entries if entry["kind"] == "outcome"]
     return Result(
         cell=cell,
-        start=start.success or 0.0,
-        end=end.success or 0.0,
+        start=_started_at(cell, paths),
+        end=_success(paths),
         steps=len(records),
         action_tokens=sum(int(record["action_tokens"]) for record in records),
         minutes=round(sum(float(record["step_s"]) for record in records) / 60, 2),
-        curve=tuple(float(record["success"] or 0.0) for record in records),
+        curve=tuple(record["success"] for record in records),
         interventions=sum(entry.get("origin") == "proposal" for entry in entries),
         taken_back=sum(entry.get("rolled_back_by") is not None for entry in outcomes),
         verdicts=tuple(str(entry["verdict"]) for entry in outcomes),

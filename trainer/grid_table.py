@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -149,11 +150,13 @@ def curves(results: Sequence[Result], world: str) -> dict[str, list[float]]:
             mine = _pick(
                 results, world=world, user="symbolic", condition=condition, support=support
             )
-            shortest = min((len(one.curve) for one in mine), default=0)
-            if shortest:
-                found[f"{condition}, {support}"] = [
-                    fmean(one.curve[step] for one in mine) for step in range(shortest)
-                ]
+            steps = [
+                [value for value in values if value is not None]
+                for values in zip(*(one.curve for one in mine), strict=False)
+            ]
+            means = [fmean(values) for values in takewhile(bool, steps)]
+            if means:
+                found[f"{condition}, {support}"] = means
     return found
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from gate.contract import knobs
+from gate.contract.paths import RunPaths
 from trainer import documents, grid, grid_table, planted, recipe_file
 from trainer.grid import Result
 from trainer.grid_cells import METHODS, USERS, WORLDS, Cell, cells
+from trainer.run_folder import LaunchError
 
 PPO = Cell("ppo", "symbolic", "planted", "alone", 0)
 
@@ -197,3 +199,23 @@ def test_a_cell_that_was_run_is_not_run_again(
     assert grid.stored(PPO) is None
     grid._store(result(PPO, 0.5))
     assert grid.stored(PPO) == result(PPO, 0.5)
+
+
+def test_what_a_cell_began_with_is_measured_once_for_all_cells_of_its_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EAU_EVAL_ROOT", str(tmp_path / "evaluations"))
+    grid._store(result(replace(PPO, method="grpo"), 0.5, start=0.4375))
+    nobody = RunPaths(tmp_path / "no-run-that-could-be-evaluated")
+    assert grid._started_at(PPO, nobody) == 0.4375
+    with pytest.raises(LaunchError):
+        grid._started_at(replace(PPO, seed=1), nobody)
+
+
+def test_a_step_without_a_finished_episode_is_no_failure_in_the_figure() -> None:
+    results = [
+        result(PPO, 0.5, curve=(0.4, None, 0.5)),
+        result(replace(PPO, seed=1), 0.5, curve=(0.2, 0.3, None, 0.7)),
+    ]
+    curves = grid_table.curves(results, "travel")
+    assert curves == {"planted, alone": [pytest.approx(0.3), 0.3, 0.5]}
