@@ -64,7 +64,7 @@ def run(console: Console, *, runs: Path, overrides: Sequence[str] = ()) -> Endin
 def tell(console: Console, paths: RunPaths) -> None:
     """Print a finished run: its curve, the knob and what it did, and where to look."""
     records = files.read_lines(paths.steps).records
-    curve = [float(record["success"] or 0.0) for record in records]
+    curve = progress.success_curve(records)
     lines = [
         f"\nsuccess by step  {progress.sparkline(curve)}",
         f"first {WINDOW} steps {_mean(curve[:WINDOW]):.2f}, last {WINDOW} steps "

@@ -113,6 +113,21 @@ class EvaluationResult:
     judge_endpoint: Mapping[str, float] = field(default_factory=dict)
     """What a judge cost."""
 
+    @property
+    def known_success(self) -> float:
+        """Return `success`, for whoever compares it with another.
+
+        Raises:
+            EvaluationError: if no episode could be finished, which says nothing of the policy.
+        """
+        if self.success is None:
+            raise EvaluationError(
+                f"no episode of the evaluation of {self.policy} at version {self.policy_version} "
+                f"could be finished, {self.quarantined} were quarantined; `eau evaluate` tells "
+                "why: mend that, and run this again"
+            )
+        return self.success
+
 
 def root() -> Path:
     """Return where evaluations are written: `EAU_EVAL_ROOT`, else the user's data directory.

@@ -155,28 +155,20 @@ def _started_at(cell: Cell, paths: RunPaths) -> float:
         known = stored(other) if other.world == cell.world else None
         if known is not None:
             return known.start
-    return _success(paths, checkpoint_step=0)
-
-
-def _success(paths: RunPaths, *, checkpoint_step: int | None = None) -> float:
-    found, place = examination.evaluate(paths, checkpoint_step=checkpoint_step, trials=TRIALS)
-    if found.success is None:
-        raise evaluation.EvaluationError(
-            f"no episode of the pinned evaluation of {paths.root} could be finished; see {place}, "
-            "mend that, and run the grid again"
-        )
-    return found.success
+    found, _ = examination.evaluate(paths, checkpoint_step=0, trials=TRIALS)
+    return found.known_success
 
 
 def _measured(cell: Cell, paths: RunPaths) -> Result:
     records = files.read_lines(paths.steps).records
+    end, _ = examination.evaluate(paths, trials=TRIALS)
     entries = files.read_lines(paths.ledger).records
     ticks = [json.loads(path.read_bytes()) for path in paths.supervisor.glob("*/tick.json")]
     outcomes = [entry for entry in entries if entry["kind"] == "outcome"]
     return Result(
         cell=cell,
         start=_started_at(cell, paths),
-        end=_success(paths),
+        end=end.known_success,
         steps=len(records),
         action_tokens=sum(int(record["action_tokens"]) for record in records),
         minutes=round(sum(float(record["step_s"]) for record in records) / 60, 2),

@@ -1,11 +1,13 @@
 """Progress on a terminal: one line a step, a bar with the time left, and every refusal.
 
-What is shown comes from the records alone. This module knows nothing about training.
+What is shown of a step comes from the records alone. This module knows nothing about training.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -24,14 +26,24 @@ _LEARNER = (("entropy", "entropy", 3), ("kl", "kl", 4), ("ev", "explained_varian
 class StepPrinter:
     """Prints steps as they are recorded; usable as a run's watcher."""
 
-    def __init__(self, console: Console, total_steps: int) -> None:
+    def __init__(
+        self,
+        console: Console,
+        total_steps: int,
+        news: Callable[[], Sequence[str]] = tuple,
+        live: str = "knobs",
+    ) -> None:
         """Begin with an empty bar.
 
         Args:
             console: Where to print.
             total_steps: Steps of the whole run.
+            news: Asked after each step for what else a person should know, a sentence each.
+            live: Folder of the run's live knob files, as a person at this terminal names it.
         """
         self._console = console
+        self._news = news
+        self._live = live
         self._doubts: tuple[Finding, ...] = ()
         self._progress = Progress(
             TextColumn("training"),
@@ -69,14 +81,24 @@ class StepPrinter:
             self._print("effect", "bold magenta" if back is None else "bold red", told)
         for finding in (*status.refused, *status.waiting):
             refused = finding.severity is Severity.ERROR
-            self._print("refused" if refused else "doubtful", "bold red", str(finding))
+            told = self._placed(finding)
+            self._print("refused" if refused else "doubtful", "bold red", told)
         # A refusal is told until it is mended; a doubt about what is in force, once.
         for finding in status.warnings:
             if finding not in self._doubts:
-                self._print("doubtful", "bold yellow", str(finding))
+                self._print("doubtful", "bold yellow", self._placed(finding))
         self._doubts = status.warnings
         self._print("", "", line(record))
+        for told in self._news():
+            self._print("note", "bold yellow", told)
         self._progress.update(self._bar, completed=record.step)
+
+    def _placed(self, finding: Finding) -> str:
+        # `knobs/user.yaml` alone is a file of the starting set to whoever sits in a checkout.
+        folder, _, name = (finding.file or "").partition("/")
+        if folder == "knobs" and name:
+            finding = replace(finding, file=f"{self._live}/{name}")
+        return str(finding)
 
     def _print(self, label: str, style: str, told: str) -> None:
         # A value from a file or a model is text, whatever markup or escapes it holds.
@@ -131,6 +153,14 @@ def _test(record: StepRecord) -> str:
         for side, arms in sorted(record.sides.items(), reverse=True)
     ]
     return " ".join([f"test {record.test}:", *(shown or ["no episode"])])
+
+
+def success_curve(records: Sequence[Mapping[str, Any]]) -> tuple[float, ...]:
+    """Return training success of the steps on record that finished any episode.
+
+    Others say nothing of the policy, and are no zeros.
+    """
+    return tuple(one["success"] for one in records if one["success"] is not None)
 
 
 def sparkline(values: Sequence[float], *, width: int = 60) -> str:

@@ -36,13 +36,14 @@ class Cell:
     start: EvaluationResult
     end: EvaluationResult
     curve: tuple[float, ...]
+    """Training success of the steps that had any."""
     minutes: float
     """Time of training steps, without start and evaluation."""
 
     @property
     def gain(self) -> float:
         """Success at the end less success at the start."""
-        return (self.end.success or 0.0) - (self.start.success or 0.0)
+        return self.end.known_success - self.start.known_success
 
 
 def run(
@@ -113,7 +114,7 @@ def _evaluated(paths: RunPaths, seed: int) -> Cell:
         run=paths.root.name,
         start=start,
         end=end,
-        curve=tuple(float(record["success"] or 0.0) for record in records),
+        curve=progress.success_curve(records),
         minutes=round(sum(float(record["step_s"]) for record in records) / 60, 1),
     )
 
@@ -127,4 +128,4 @@ def _row(cell: Cell) -> str:
 
 def _share(result: EvaluationResult) -> str:
     low, high = result.interval
-    return f"{result.success:.3f} ({low:.2f} to {high:.2f})"
+    return f"{result.known_success:.3f} ({low:.2f} to {high:.2f})"

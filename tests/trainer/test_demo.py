@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ from rich.console import Console
 
 from gate.contract import knobs
 from gate.contract.paths import RunPaths
-from trainer import demo, study
+from trainer import demo, progress, study
 from trainer.documents import DocumentError
-from trainer.evaluation import EvaluationResult, Interval
+from trainer.evaluation import EvaluationError, EvaluationResult, Interval
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "run-v1"
 
@@ -82,6 +83,17 @@ def test_the_study_tells_mean_and_smallest_gain(tmp_path: Path) -> None:
     assert "Gain: mean +0.400, smallest +0.300." in text
     assert "| 1 | 0.500 (0.40 to 0.60) | 0.800 (0.70 to 0.90) | +0.300 | 1.5 |" in text
     assert "seed 1" in (tmp_path / "figures" / "study.svg").read_text("utf-8")
+
+
+def test_an_evaluation_that_finished_nothing_is_no_zero_in_the_study() -> None:
+    broken = replace(cell(0, 0.4, 0.9), end=replace(evaluated(0.9), success=None, quarantined=8))
+    with pytest.raises(EvaluationError, match="no episode of the evaluation of p at version 0"):
+        study.markdown([broken])
+
+
+def test_a_step_that_finished_nothing_is_no_zero_in_the_curve() -> None:
+    curve = progress.success_curve([{"success": 0.5}, {"success": None}, {"success": 0.0}])
+    assert curve == (0.5, 0.0)
 
 
 def test_a_page_without_a_place_for_the_study_is_refused(tmp_path: Path) -> None:
