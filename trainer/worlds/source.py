@@ -12,11 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+BUILT_IN = "built-in"
+"""Provenance of tasks of our own."""
+
 _log = logging.getLogger(__name__)
 
 
 class SourceError(ValueError):
     """Task data that cannot be used; the message names the path and what to do."""
+
+
+def own_files(folder: Path) -> dict[str, Path]:
+    """Return the file of each split in which a world's folder keeps tasks of our own."""
+    return {
+        "train": folder / "tasks" / "train.jsonl",
+        "evaluation": folder / "evaluation" / "tasks.jsonl",
+    }
 
 
 def first_existing(candidates: Sequence[Path], what: str) -> Path:

@@ -11,14 +11,16 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trainer.task import Task
 from trainer.worlds import source as sources
+from trainer.worlds import task_records
 from trainer.worlds.source import SourceError
+from trainer.worlds.task_records import Make
 
 EVALUATION_SHARE = 6
 """One record in so many is held out where no file says which."""
@@ -34,13 +36,18 @@ class Gym:
 
     world: str
     """Our name of the world."""
-    folder: str
-    """Folder of the records inside the clone."""
+    name: str
+    """The gym's own, such as `TurtleGym`."""
     file: str
     ids: str
     """Folder of the split's parquet files inside the clone."""
     key: str = "id"
     """The field of a record by which a split names it; case does not matter."""
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the records inside the clone."""
+        return Path("gyms", self.name, self.name.lower(), "data")
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,46 @@ class Split:
     def how(self) -> str:
         """In words, how the records were chosen."""
         return "split by digest of the key" if self.listed is None else "ids of the split"
+
+
+def load(
+    gym: Gym,
+    name: str,
+    source: Path | None,
+    make: Make,
+    *,
+    own: Mapping[str, Path],
+    schema: str,
+    choose: Callable[[Any, Path, Split], Sequence[Mapping[str, Any]]] | None = None,
+) -> tuple[Task, ...]:
+    """Return the tasks of a split of a gym, or of our own, in file order.
+
+    Args:
+        gym: The gym.
+        name: `train` or `evaluation`.
+        source: None for our own tasks; else the root of a clone of UserRL, the folder that holds
+            the gym's file, or such a file.
+        make: See `task_records.Make`.
+        own: The file of each split of our own.
+        schema: In words, what a record needs.
+        choose: Takes the content of the gym's file, its path and the split, and returns the
+            records that belong to it; None where the file is a list of records.
+
+    Raises:
+        SourceError: if no file is found (all tried paths are listed) or a record is unusable.
+    """
+    if source is None:
+        return task_records.load(own[name], make, schema=schema)
+    path = locate(gym, source)
+    chosen = split(gym, name, source)
+    content = sources.read_json(path)
+    if choose is None:
+        every = listed(content, path)
+        records = [record for record in every if chosen.holds(str(record.get(gym.key)))]
+    else:
+        records = choose(content, path, chosen)
+    provenance = f"{gym.name} {path} ({chosen.how})"
+    return task_records.build(records, path, make, provenance=provenance, schema=schema)
 
 
 def locate(gym: Gym, source: Path) -> Path:
@@ -97,39 +144,6 @@ def rows_of(path: Path) -> list[dict[str, Any]] | None:
 
     table = parquet.read_table(path, columns=["reward_model"])
     return [row["reward_model"] for row in table.to_pylist()]
-
-
-def build(
-    records: Iterable[Mapping[str, Any]],
-    path: Path,
-    make: Callable[[Mapping[str, Any], str], Task],
-    *,
-    provenance: str,
-    schema: str,
-) -> tuple[Task, ...]:
-    """Return the tasks that records describe; unknown keys are told once for the file.
-
-    Args:
-        records: The records, in file order.
-        path: Where they were read from.
-        make: Builds a task from a record and its provenance.
-        provenance: What every task says about where it is from.
-        schema: In words, what a record needs.
-
-    Raises:
-        SourceError: if a record does not have the schema, naming its number.
-    """
-    tasks = []
-    for index, record in enumerate(records):
-        try:
-            tasks.append(make(record, provenance))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise SourceError(
-                f"{path}: task {index} cannot be used ({error!r}); it needs {schema}"
-            ) from error
-    extra = {key for entry in tasks for key in entry.extra if key != "canary"}
-    sources.report_unknown(extra, path)
-    return tuple(tasks)
 
 
 def listed(content: Any, path: Path) -> list[dict[str, Any]]:

@@ -18,10 +18,7 @@ from trainer.worlds.colbench import derived
 from trainer.worlds.source import SourceError
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
+BUILT_IN = sources.own_files(FOLDER)
 MAX_LINE_BYTES = 64 << 20
 MAX_EXTRA_CHARS = 2_000
 """Longest unknown entry, as JSON, that a task keeps."""

@@ -13,13 +13,8 @@ from trainer.worlds.function.formula import evaluate
 from trainer.worlds.userrl import Gym
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
-GYM = Gym(
-    "function", "gyms/FunctionGym/functiongym/data", "functions.json", "data/function_multiturn"
-)
+BUILT_IN = sources.own_files(FOLDER)
+GYM = Gym("function", "FunctionGym", "functions.json", "data/function_multiturn")
 OPENING = "I have a rule of four numbers in mind. You may begin."
 
 _KEYS = ("id", "rule", "test_case", "expected_result")
@@ -28,29 +23,8 @@ _CLOSE = 1e-6
 
 
 def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
-    """Return the tasks of a split, in file order.
-
-    Args:
-        split: `train` or `evaluation`.
-        source: None for our own tasks; else the root of a clone of UserRL, the folder that holds
-            `functions.json`, or such a file.
-
-    Raises:
-        SourceError: if no file is found (all tried paths are listed) or a record is unusable.
-    """
-    if source is None:
-        path = BUILT_IN[split]
-        records = sources.read_lines(path)
-        return userrl.build(records, path, task, provenance="built-in", schema=_SCHEMA)
-    path = userrl.locate(GYM, source)
-    chosen = userrl.split(GYM, split, source)
-    records = [
-        record
-        for record in userrl.listed(sources.read_json(path), path)
-        if chosen.holds(str(record.get("id")))
-    ]
-    provenance = f"FunctionGym {path} ({chosen.how})"
-    return userrl.build(records, path, task, provenance=provenance, schema=_SCHEMA)
+    """Return the tasks of a split, ours or FunctionGym's; see `userrl.load`."""
+    return userrl.load(GYM, split, source, task, own=BUILT_IN, schema=_SCHEMA)
 
 
 def task(record: Mapping[str, Any], provenance: str = "built-in") -> Task:

@@ -20,10 +20,7 @@ from trainer.worlds import source as sources
 from trainer.worlds.source import SourceError
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
+BUILT_IN = sources.own_files(FOLDER)
 
 IMPORTANCES = (1, 2, 3)
 

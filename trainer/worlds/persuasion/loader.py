@@ -16,18 +16,15 @@ from typing import Any
 
 from trainer.task import Fact, Task
 from trainer.worlds import source as sources
-from trainer.worlds import userrl
+from trainer.worlds import task_records, userrl
 from trainer.worlds.source import SourceError
 from trainer.worlds.userrl import Gym
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
+BUILT_IN = sources.own_files(FOLDER)
 GYM = Gym(
     "persuasion",
-    "gyms/PersuadeGym/persuadegym/data",
+    "PersuadeGym",
     "all_statements_refined.json",
     "data/persuasion_multiturn",
 )
@@ -57,9 +54,7 @@ def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
         SourceError: if no file is found (all tried paths are listed) or a record is unusable.
     """
     if source is None:
-        path = BUILT_IN[split]
-        records = sources.read_lines(path)
-        return userrl.build(records, path, task, provenance="built-in", schema=_SCHEMA)
+        return task_records.load(BUILT_IN[split], task, schema=_SCHEMA)
     parquet = source / GYM.ids / _PARQUET[split]
     jsons = [source] if source.is_file() else [source / GYM.file, source / GYM.folder / GYM.file]
     path = sources.first_existing([*jsons, parquet], "persuasion tasks")
@@ -68,14 +63,14 @@ def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
         if rows is None:
             raise SourceError(f"{parquet}: cannot be read without pyarrow; pip install pyarrow")
         records = [{k: v for k, v in row.items() if k not in _ROW_KEYS} for row in rows]
-        provenance = f"PersuadeGym {path} (ids of the split)"
+        provenance = f"{GYM.name} {path} (ids of the split)"
     else:
         chosen = userrl.split(GYM, split, source)
         content = sources.read_json(path)
         every = _keyed(content) if isinstance(content, dict) else userrl.listed(content, path)
         records = [record for record in every if chosen.holds(str(record.get("id")))]
-        provenance = f"PersuadeGym {path} ({chosen.how})"
-    return userrl.build(records, path, task, provenance=provenance, schema=_SCHEMA)
+        provenance = f"{GYM.name} {path} ({chosen.how})"
+    return task_records.build(records, path, task, provenance=provenance, schema=_SCHEMA)
 
 
 def task(record: Mapping[str, Any], provenance: str = "built-in") -> Task:

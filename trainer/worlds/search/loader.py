@@ -12,16 +12,13 @@ from typing import Any
 
 from trainer.task import Task
 from trainer.worlds import source as sources
-from trainer.worlds import userrl
+from trainer.worlds import task_records, userrl
 from trainer.worlds.source import SourceError
 from trainer.worlds.userrl import Gym
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
-GYM = Gym("search", "gyms/SearchGym/searchgym/data", "questions.json", "data/bamboogle_multiturn")
+BUILT_IN = sources.own_files(FOLDER)
+GYM = Gym("search", "SearchGym", "questions.json", "data/bamboogle_multiturn")
 
 _KEYS = ("id", "question", "answer", "aliases", "documents", "hops")
 _SCHEMA = "id, question and answer; ours also documents with title and text, and hops"
@@ -40,15 +37,13 @@ def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
             training tasks are asked of a source.
     """
     if source is None:
-        path = BUILT_IN[split]
-        records = sources.read_lines(path)
-        return userrl.build(records, path, task, provenance="built-in", schema=_SCHEMA)
+        return task_records.load(BUILT_IN[split], task, schema=_SCHEMA)
     path = userrl.locate(GYM, source)
     if split != "evaluation":
         raise SourceError(f"{path}: its questions are for evaluation; train on the built-in ones")
     records = userrl.listed(sources.read_json(path), path)
-    provenance = f"SearchGym {path} (whole file, no documents)"
-    return userrl.build(records, path, task, provenance=provenance, schema=_SCHEMA)
+    provenance = f"{GYM.name} {path} (whole file, no documents)"
+    return task_records.build(records, path, task, provenance=provenance, schema=_SCHEMA)
 
 
 def task(record: Mapping[str, Any], provenance: str = "built-in") -> Task:

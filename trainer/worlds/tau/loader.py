@@ -14,17 +14,14 @@ from typing import Any
 
 from trainer.task import Fact, Task
 from trainer.worlds import source as sources
-from trainer.worlds import userrl
+from trainer.worlds import task_records, userrl
 from trainer.worlds.tau import customer, verifier
 from trainer.worlds.tau.desks import DESKS
 from trainer.worlds.tau2 import data_faults, shelf
 from trainer.worlds.tau2.case import Component, read_case
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
+BUILT_IN = sources.own_files(FOLDER)
 GYM = Path("gyms") / "TauGym" / "taugym" / "data"
 """Folder of the tasks inside a clone of UserRL."""
 
@@ -65,9 +62,7 @@ def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
         SourceError: if a file is missing (all tried paths are listed) or a record is unusable.
     """
     if source is None:
-        path = BUILT_IN[split]
-        records = sources.read_lines(path)
-        return userrl.build(records, path, _own, provenance=shelf.BUILT_IN, schema=_SCHEMA)
+        return task_records.load(BUILT_IN[split], _own, schema=_SCHEMA)
     name = _FILES[split]
     tried = [source / name, *(source / clone / GYM / name for clone in _CLONES)]
     path = sources.first_existing(tried, "tau tasks")
@@ -81,7 +76,7 @@ def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
         home, data = data_of(_domain(record))
         return task(record, data, f"{provenance}{home}")
 
-    tasks = userrl.build(records, path, real, provenance=shelf.OLDER, schema=_SCHEMA)
+    tasks = task_records.build(records, path, real, provenance=shelf.OLDER, schema=_SCHEMA)
     for domain, desk in DESKS.items():
         of_domain = [one for one in tasks if one.payload["domain"] == domain]
         data_faults.tell(of_domain, desk, verifier.bases_of)

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from trainer.task import Task
-from trainer.worlds.source import SourceError
+from trainer.worlds.source import BUILT_IN, SourceError
 from trainer.worlds.tau2.office import Bases
 
-BUILT_IN = "built-in"
 WORLDS = Path(__file__).parents[1]
 """Where the built-in worlds lie; a run's copy of a world has no data."""
 REAL = "tau2-bench "

@@ -19,10 +19,7 @@ from trainer.worlds.source import SourceError
 from trainer.worlds.travel.content import TOPICS
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
+BUILT_IN = sources.own_files(FOLDER)
 
 BUDGET = "My budget is limited: please choose the cheapest option that meets my wishes."
 """Follows the description in the first message, as in TravelGym."""

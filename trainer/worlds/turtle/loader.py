@@ -18,16 +18,13 @@ from trainer.task import Fact, Task
 from trainer.worlds import source as sources
 from trainer.worlds import userrl
 from trainer.worlds.source import SourceError
-from trainer.worlds.userrl import Gym
+from trainer.worlds.userrl import Gym, Split
 
 FOLDER = Path(__file__).parent
-BUILT_IN = {
-    "train": FOLDER / "tasks" / "train.jsonl",
-    "evaluation": FOLDER / "evaluation" / "tasks.jsonl",
-}
+BUILT_IN = sources.own_files(FOLDER)
 GYM = Gym(
     "turtle",
-    "gyms/TurtleGym/turtlegym/data",
+    "TurtleGym",
     "all_stories_refined.json",
     "data/turtle_multiturn",
     key="title",
@@ -52,36 +49,10 @@ _log = logging.getLogger(__name__)
 
 
 def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
-    """Return the tasks of a split, in file order.
-
-    Args:
-        split: `train` or `evaluation`.
-        source: None for our own tasks; else the root of a clone of UserRL, the folder that holds
-            `all_stories_refined.json`, or such a file.
-
-    Raises:
-        SourceError: if no file is found (all tried paths are listed) or a record is unusable.
-    """
-    if source is None:
-        path = BUILT_IN[split]
-        records = sources.read_lines(path)
-        return userrl.build(records, path, task, provenance="built-in", schema=_SCHEMA)
-    path = userrl.locate(GYM, source)
-    chosen = userrl.split(GYM, split, source)
-    content = sources.read_json(path)
-    if not isinstance(content, dict):
-        raise SourceError(f"{path}: must be an object from number to story")
-    stories = [
-        story
-        for story in content.values()
-        if story.get("judgment") == "Yes" and chosen.holds(str(story.get("new_title")))
-    ]
-    broken = [story["new_title"] for story in stories if _is_residue(story["new_surface"])]
-    if broken:
-        _log.warning("%s: left out, their surface is no story: %s", path, ", ".join(broken))
-    records = [story for story in stories if story["new_title"] not in broken]
-    provenance = f"TurtleGym {path} ({chosen.how})"
-    return userrl.build(records, path, task, provenance=provenance, schema=_SCHEMA)
+    """Return the tasks of a split, ours or TurtleGym's; see `userrl.load`."""
+    return userrl.load(
+        GYM, split, source, task, own=BUILT_IN, schema=_SCHEMA, choose=_whole_stories
+    )
 
 
 def task(record: Mapping[str, Any], provenance: str = "built-in") -> Task:
@@ -106,6 +77,21 @@ def task(record: Mapping[str, Any], provenance: str = "built-in") -> Task:
         provenance=provenance,
         extra=sources.unknown(record, (*_KEYS, *_MORE_KEYS)),
     )
+
+
+def _whole_stories(content: Any, path: Path, chosen: Split) -> list[Mapping[str, Any]]:
+    """Return the stories of a split that were kept; those without a surface are left out, aloud."""
+    if not isinstance(content, dict):
+        raise SourceError(f"{path}: must be an object from number to story")
+    stories = [
+        story
+        for story in content.values()
+        if story.get("judgment") == "Yes" and chosen.holds(str(story.get("new_title")))
+    ]
+    broken = [story["new_title"] for story in stories if _is_residue(story["new_surface"])]
+    if broken:
+        _log.warning("%s: left out, their surface is no story: %s", path, ", ".join(broken))
+    return [story for story in stories if story["new_title"] not in broken]
 
 
 def _criterion(entry: Mapping[str, Any]) -> dict[str, Any]:
