@@ -31,13 +31,20 @@ POLL_S = 0.2
 PATIENCE_S = 1800.0
 
 
-def run(console: Console, *, runs: Path, overrides: Sequence[str] = ()) -> Ending:
+def run(
+    console: Console,
+    *,
+    runs: Path,
+    overrides: Sequence[str] = (),
+    adjust: session.Adjust | None = None,
+) -> Ending:
     """Train the recipe with the planted fault while a second process edits a knob; tell all.
 
     Args:
         console: Where to print.
         runs: Folder that holds the runs.
         overrides: `a.b=value` over the recipe.
+        adjust: A last word on the run before it trains.
     """
     config = recipe_file.load(RECIPE, overrides)
     planned = launch.plan(config, run_id=session.new_id(config.name), runs=runs)
@@ -54,7 +61,7 @@ def run(console: Console, *, runs: Path, overrides: Sequence[str] = ()) -> Endin
     command = [sys.executable, "-m", "trainer.demo", str(planned.root), str(EDIT_AFTER_STEP)]
     with subprocess.Popen(command) as editor:
         try:
-            ending = session.start(planned, console)
+            ending = session.start(planned, console, adjust=adjust)
         finally:
             editor.terminate()
     tell(console, RunPaths(planned.root))

@@ -44,6 +44,9 @@ BREACHES = (
     Breach("trainer/bench", "trainer.commands.show", "The trainer is layered"),
     Breach("trainer/users", "torch", "Worlds, users and the leaf nouns load without"),
     Breach("trainer/commands/show.py", "scipy", "Commands that only read load nothing"),
+    Breach("trainer/session.py", "trainer.tracking", "What trains knows no tracker"),
+    Breach("trainer/tracking", "trainer.runlog", "Trackers know records, not what trains"),
+    Breach("trainer/tracking", "numpy", "Trackers know records, not what trains"),
 )
 
 

@@ -9,8 +9,9 @@ import typer
 
 from gate.contract.launch_record import MOST_ATTEMPTS
 from trainer import iteration, recipe_file
-from trainer.commands.options import Sets
+from trainer.commands.options import Sets, Track
 from trainer.run_folder import RUNS, STARTING_KNOBS
+from trainer.tracking import backends
 
 
 def command(
@@ -29,6 +30,7 @@ def command(
     knobs: Annotated[
         Path, typer.Option(help="Folder of the starting knob files.")
     ] = STARTING_KNOBS,
+    track: Track = None,
 ) -> None:
     """Launch a run under a meta-agent, again only for a named fault; five at most.
 
@@ -40,6 +42,8 @@ def command(
     chosen = {"agent": agent or "operator", "every": every, "autonomy": autonomy}
     mine = [f"meta_agent.{key}={value}" for key, value in chosen.items() if value is not None]
     config = recipe_file.load(recipe, [*(sets or []), *mine])
+    backends.require(track)
+    followed = ("--track", track.value) if track else ()
     from trainer import session
 
     plan = iteration.Plan(
@@ -49,7 +53,7 @@ def command(
         launches=launches,
         agent=config.meta_agent.agent or "",
         sets=(*(sets or ()), *mine),
-        arguments=("--knobs", str(knobs)),
+        arguments=("--knobs", str(knobs), *followed),
     )
     told = iteration.Experiment(plan, say=lambda sentence: print(sentence, flush=True))
     raise typer.Exit(told.run())
