@@ -6,70 +6,46 @@ cancelled, and a change of flights leaves the cabin of the reservation as it was
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from trainer.worlds.tau2.database import Database
 from trainer.worlds.tau2.office import Domain
-from trainer.worlds.tau2.toolkit import read, toolkit, write
+from trainer.worlds.tau2.toolkit import read, toolkit
 from trainer.worlds.tau2_airline import booking, changes, lookup, records
-from trainer.worlds.tau2_airline.records import Cabin, FlightInfo, Passenger, Payment
 
 from .older import GENERIC  # noqa: TID252 - the folder is loaded by path
 
 
-@write
-def book_reservation(
-    db: Database,
-    user_id: str,
-    origin: str,
-    destination: str,
-    flight_type: Literal["round_trip", "one_way"],
-    cabin: Cabin,
-    flights: list[FlightInfo | dict],
-    passengers: list[Passenger | dict],
-    payment_methods: list[Payment | dict],
-    total_baggages: int,
-    nonfree_baggages: int,
-    insurance: Literal["yes", "no"],
-) -> dict[str, Any]:
-    """Book flights for passengers; the payments must add up to the price."""
-    booked = booking.book_reservation.function(
-        db, user_id, origin, destination, flight_type, cabin, flights, passengers,
-        payment_methods, total_baggages, nonfree_baggages, insurance,
-    )  # fmt: skip
+def _book(db: Database, **wish: Any) -> dict[str, Any]:
+    booked = booking.book_reservation.function(db, **wish)
     for segment in booked["flights"]:
         place = ("flights", segment["flight_number"], "dates", segment["date"], "available_seats")
-        db.edit(*place)[cabin] += len(passengers)
+        db.edit(*place)[wish["cabin"]] += len(wish["passengers"])
     db.remove("reservations", booked["reservation_id"], "status")
     return records.reservation(db, booked["reservation_id"])
 
 
-@write
-def update_reservation_flights(
-    db: Database,
-    reservation_id: str,
-    cabin: Cabin,
-    flights: list[FlightInfo | dict],
-    payment_id: str,
-) -> dict[str, Any]:
-    """Set all flights of a reservation, in a cabin; the difference in price is settled.
-
-    Name every flight, also those that stay. One that stays in its cabin keeps its price.
-    """
+def _change_flights(db: Database, reservation_id: str, **change: Any) -> dict[str, Any]:
     noted = records.reservation(db, reservation_id)["cabin"]
-    changes.update_reservation_flights.function(db, reservation_id, cabin, flights, payment_id)
+    changes.update_reservation_flights.function(db, reservation_id, **change)
     reservation = db.edit("reservations", reservation_id)
     reservation["cabin"] = noted
     return reservation
 
 
-@read
-def search_direct_flight(
-    db: Database, origin: str, destination: str, date: str
-) -> list[dict[str, Any]]:
-    """Find direct flights on sale between two airports on a date, such as `2024-05-20`."""
-    found = lookup.search_direct_flight.function(db, origin, destination, date)
+def _find_direct(db: Database, **route: str) -> list[dict[str, Any]]:
+    found = lookup.search_direct_flight.function(db, **route)
     return [{key: value for key, value in one.items() if key != "date"} for one in found]
+
+
+book_reservation = replace(booking.book_reservation, function=_book)
+update_reservation_flights = replace(
+    changes.update_reservation_flights,
+    summary="Set all flights of a reservation, in a cabin; the difference in price is settled.",
+    function=_change_flights,
+)
+search_direct_flight = replace(lookup.search_direct_flight, function=_find_direct)
 
 
 @read

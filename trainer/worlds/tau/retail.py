@@ -6,68 +6,36 @@ order whose items were modified is fixed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from trainer.worlds.tau2.database import Database
 from trainer.worlds.tau2.office import Domain
-from trainer.worlds.tau2.toolkit import ToolError, toolkit, write
+from trainer.worlds.tau2.toolkit import ToolError, toolkit
 from trainer.worlds.tau2_retail import delivered, lookup, pending, records
 
 from .older import GENERIC  # noqa: TID252 - the folder is loaded by path
 
 
-@write
-def modify_pending_order_address(
-    db: Database,
-    order_id: str,
-    address1: str,
-    address2: str,
-    city: str,
-    state: str,
-    country: str,
-    zip: str,
-) -> dict[str, Any]:
-    """Have a pending order sent to another address; not once its items were modified."""
+def _redirect(db: Database, order_id: str, **address: str) -> dict[str, Any]:
     if records.order(db, order_id)["status"] != "pending":
         raise ToolError("Non-pending order cannot be modified")
-    return pending.modify_pending_order_address.function(
-        db, order_id, address1, address2, city, state, country, zip
-    )
+    return pending.modify_pending_order_address.function(db, order_id, **address)
 
 
-@write
-def modify_pending_order_items(
-    db: Database,
-    order_id: str,
-    item_ids: list[str],
-    new_item_ids: list[str],
-    payment_method_id: str,
-) -> dict[str, Any]:
-    """Replace items of a pending order by other items of the same products; only once an order.
-
-    The lists belong together, place by place.
-    """
-    return pending.replace_items(
-        db, order_id, item_ids, new_item_ids, payment_method_id, may_stay=True
-    )
-
-
-@write
-def exchange_delivered_order_items(
-    db: Database,
-    order_id: str,
-    item_ids: list[str],
-    new_item_ids: list[str],
-    payment_method_id: str,
-) -> dict[str, Any]:
-    """Exchange items of a delivered order for other items of the same products; only once an order.
-
-    The lists belong together, place by place.
-    """
-    return delivered.exchange_items(
-        db, order_id, item_ids, new_item_ids, payment_method_id, may_stay=True
-    )
-
+modify_pending_order_address = replace(
+    pending.modify_pending_order_address,
+    summary="Have a pending order sent to another address; not once its items were modified.",
+    function=_redirect,
+)
+modify_pending_order_items = replace(
+    pending.modify_pending_order_items, function=partial(pending.replace_items, may_stay=True)
+)
+exchange_delivered_order_items = replace(
+    delivered.exchange_delivered_order_items,
+    function=partial(delivered.exchange_items, may_stay=True),
+)
 
 DOMAIN = Domain(
     name="retail",

@@ -10,11 +10,15 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from pathlib import Path
 
 from trainer.task import Task
+from trainer.worlds.tau2 import loading
 from trainer.worlds.tau2.case import read_case
+from trainer.worlds.tau2.loading import Layout
 from trainer.worlds.tau2.office import Bases, Domain, close_by_gold, open_office
 from trainer.worlds.tau2.scoring import score
+from trainer.worlds.tau2.service import Service
 
 _MOST_NAMED = 12
 
@@ -42,6 +46,24 @@ def faults_of(task: Task, domain: Domain, bases: Bases) -> Iterator[DataFault]:
     untouched = open_office(domain, case, bases)
     if score(domain, case, bases, untouched, (), ended=True).reward == 1.0:
         yield DataFault.FREE
+
+
+def load(layout: Layout, split: str, source: Path | None, service: Service) -> tuple[Task, ...]:
+    """Return the tasks of a split; the faults of real ones are told, and they stay what they are.
+
+    Args:
+        layout: The domain's files.
+        split: `train` or `evaluation`.
+        source: See `loading.load`.
+        service: The desk at which the tasks are played.
+
+    Raises:
+        SourceError: if a file is missing (all tried paths are listed) or a record is unusable.
+    """
+    tasks = loading.load(layout, split, source)
+    if source is not None:
+        tell(tasks, service.domain, service.bases_of)
+    return tasks
 
 
 def tell(tasks: Iterable[Task], domain: Domain, bases_of: Callable[[Task], Bases]) -> None:

@@ -30,8 +30,9 @@ _PLAIN: Mapping[Any, Mapping[str, Any]] = {
 
 
 def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a function's parameters, the first of which is left out.
+    """Return the JSON Schema of a function's parameters but for the first and those by name alone.
 
+    The first is the database; what can be given by name alone is for worlds to set, and no agent.
     Understands plain types, `Literal`, lists, unions, string enums and dataclasses. A parameter of
     type `T | None` whose default is None is an optional `T`.
 
@@ -43,6 +44,8 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required = []
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            continue
         hint = hints[parameter.name]
         if parameter.default is inspect.Parameter.empty:
             required.append(parameter.name)

@@ -37,24 +37,14 @@ def exchange_delivered_order_items(
     item_ids: list[str],
     new_item_ids: list[str],
     payment_method_id: str,
-) -> dict[str, Any]:
-    """Exchange items of a delivered order for other items of the same products; only once an order.
-
-    The lists belong together, place by place.
-    """
-    return exchange_items(db, order_id, item_ids, new_item_ids, payment_method_id)
-
-
-def exchange_items(
-    db: Database,
-    order_id: str,
-    item_ids: list[str],
-    new_item_ids: list[str],
-    payment_method_id: str,
     *,
     may_stay: bool = False,
 ) -> dict[str, Any]:
-    """Do what the tool does; an item may be exchanged for itself where it may stay."""
+    """Exchange items of a delivered order for other items of the same products; only once an order.
+
+    The lists belong together, place by place. An item may be exchanged for itself where it may
+    stay.
+    """
     order = records.order(db, order_id)
     if order["status"] != "delivered":
         raise ToolError("Non-delivered order cannot be exchanged")
@@ -70,3 +60,7 @@ def exchange_items(
     order["exchange_payment_method_id"] = payment_method_id
     order["exchange_price_difference"] = difference
     return order
+
+
+exchange_items = exchange_delivered_order_items.function
+"""The same for a desk of its own rules, which may let items stay."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from trainer.task import Task
-from trainer.worlds.tau2 import data_faults, loading
+from trainer.worlds.tau2 import data_faults
 from trainer.worlds.tau2.loading import Layout
-from trainer.worlds.tau2_retail import verifier
-from trainer.worlds.tau2_retail.tools import DOMAIN
+from trainer.worlds.tau2_retail.verifier import SERVICE
 
 FOLDER = Path(__file__).parent
 LAYOUT = Layout(
@@ -21,11 +20,5 @@ LAYOUT = Layout(
 
 
 def load(split: str, source: Path | None = None) -> tuple[Task, ...]:
-    """Return the tasks of a split; see `trainer.worlds.tau2.loading.load`.
-
-    Faults of real data that a replay shows are told, and the tasks stay what they are.
-    """
-    tasks = loading.load(LAYOUT, split, source)
-    if source is not None:
-        data_faults.tell(tasks, DOMAIN, verifier.bases_of)
-    return tasks
+    """Return the tasks of a split; see `trainer.worlds.tau2.data_faults.load`."""
+    return data_faults.load(LAYOUT, split, source, SERVICE)

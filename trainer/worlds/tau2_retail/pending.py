@@ -46,24 +46,13 @@ def modify_pending_order_items(
     item_ids: list[str],
     new_item_ids: list[str],
     payment_method_id: str,
-) -> dict[str, Any]:
-    """Replace items of a pending order by other items of the same products; only once an order.
-
-    The lists belong together, place by place.
-    """
-    return replace_items(db, order_id, item_ids, new_item_ids, payment_method_id)
-
-
-def replace_items(
-    db: Database,
-    order_id: str,
-    item_ids: list[str],
-    new_item_ids: list[str],
-    payment_method_id: str,
     *,
     may_stay: bool = False,
 ) -> dict[str, Any]:
-    """Do what the tool does; an item may be replaced by itself where it may stay."""
+    """Replace items of a pending order by other items of the same products; only once an order.
+
+    The lists belong together, place by place. An item may be replaced by itself where it may stay.
+    """
     order = records.order(db, order_id)
     if order["status"] != "pending":
         raise ToolError("Non-pending order cannot be modified")
@@ -83,6 +72,10 @@ def replace_items(
         item["options"] = clone(variant["options"])
     order["status"] = "pending (item modified)"
     return order
+
+
+replace_items = modify_pending_order_items.function
+"""The same for a desk of its own rules, which may let items stay."""
 
 
 @write

@@ -17,18 +17,13 @@ from trainer.episode import Turn
 from trainer.question import Answers, Questions
 from trainer.task import Task
 from trainer.worlds.seam import Verdict
-from trainer.worlds.tau2 import judged, shelf, verdicts
-from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2 import judged
+from trainer.worlds.tau2.service import Service
 
 from .tools import DOMAIN, shape  # noqa: TID252 - the folder is loaded by path
 
-METRIC = "pass_no_nl"
-"""Name of the reward among the metrics."""
-
-
-def bases_of(task: Task) -> Bases:
-    """Return the databases in which a task begins."""
-    return shelf.bases(task, agent=shape)
+SERVICE = Service(DOMAIN, agent=shape, metric="pass_no_nl")
+bases_of = SERVICE.bases_of
 
 
 def rejudge(
@@ -48,7 +43,7 @@ def rejudge(
     Returns:
         The verdict, or what a judge must be asked for it.
     """
-    bases = bases_of(task)
-    if (settings or {}).get("judge"):
-        return judged.rejudge(DOMAIN, task, turns, bases, metric=METRIC, answers=answers or {})
-    return verdicts.rejudge(DOMAIN, task, turns, bases, metric=METRIC)
+    if not (settings or {}).get("judge"):
+        return SERVICE.rejudge(task, turns)
+    bases, said = bases_of(task), answers or {}
+    return judged.rejudge(DOMAIN, task, turns, bases, metric=SERVICE.metric, answers=said)

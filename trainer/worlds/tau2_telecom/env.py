@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer.task import Task
-from trainer.worlds.tau2 import shelf
 from trainer.worlds.tau2.desk import Desk
 
-from . import verifier  # noqa: TID252 - the folder is loaded by path
-from .domain import DOMAIN  # noqa: TID252
+from .verifier import SERVICE  # noqa: TID252 - the folder is loaded by path
 
 SECTIONS = ("main_policy", "tech_support_policy")
 """Tags around the texts of the policy, in their order."""
@@ -24,25 +22,13 @@ WHOSE = (
 )
 """Said after the policy: a manual that leaves it open has agents call what they do not have."""
 
-
-def prepare(task: Task) -> None:
-    """Read the databases and the policy that tasks share, so that no episode has to."""
-    verifier.bases_of(task)
-    shelf.policy(task)
+prepare = SERVICE.prepare
 
 
 def make(task: Task, *, settings: Mapping[str, Any], seed: int) -> Desk:
     """Return a fresh world for one episode; it has no chance of its own, so no use for a seed."""
-    texts = shelf.policy(task)
+    texts = SERVICE.policy_of(task)
     parts = [
         f"<{name}>\n{text.strip()}\n</{name}>" for name, text in zip(SECTIONS, texts, strict=False)
     ]
-    policy = "\n".join([*parts, WHOSE])
-    return Desk(
-        DOMAIN,
-        task,
-        verifier.bases_of(task),
-        settings,
-        policy=policy,
-        metric=verifier.METRIC,
-    )
+    return SERVICE.desk(task, settings, policy="\n".join([*parts, WHOSE]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -89,6 +90,20 @@ def test_a_type_without_a_schema_is_a_fault_of_the_program() -> None:
 
     with pytest.raises(TypeError, match="has no schema here"):
         parameters_of(odd)
+
+
+def test_what_is_given_by_name_alone_is_for_worlds_and_no_agent_can_set_it() -> None:
+    @read
+    def look(db: Database, city: str, *, far: bool = False) -> str:
+        """Look at a city."""
+        return f"{city}{', far' * far}"
+
+    assert list(look.parameters["properties"]) == ["city"]
+    assert look.run(Database({}), {"city": "Ulm"}) == "Ulm"
+    with pytest.raises(ToolError, match="look has no far; it has city"):
+        look.run(Database({}), {"city": "Ulm", "far": True})
+    further = replace(look, function=partial(look.function, far=True))
+    assert further.run(Database({}), {"city": "Ulm"}) == "Ulm, far"
 
 
 def test_arguments_that_fit_are_passed_on() -> None:
