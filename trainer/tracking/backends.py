@@ -43,8 +43,15 @@ def require(kind: Kind | None) -> None:
     Raises:
         Unusable: if its package is not installed.
     """
-    if kind is not None and importlib.util.find_spec(BACKENDS[kind].package) is None:
+    if kind is not None and not is_installed(kind):
         raise Unusable(
             f"{BACKENDS[kind].package} is not installed, so no run can be followed into it: "
             f"{INSTALL}, name another tracker, or leave it out"
         )
+
+
+def is_installed(kind: Kind) -> bool:
+    """Return whether a tracker's package is here."""
+    found = importlib.util.find_spec(BACKENDS[kind].package)
+    # A mere folder of that name is found too, and wandb leaves one where it has run.
+    return found is not None and found.origin is not None

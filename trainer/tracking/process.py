@@ -7,7 +7,6 @@ tracker raises goes to the log without the secrets of the environment.
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import os
 import resource
@@ -195,5 +194,4 @@ def _signals(watched: Watched | Tether) -> Generator[None]:
         yield
     finally:
         for one, handler in before.items():
-            with contextlib.suppress(ValueError):
-                signal.signal(one, handler)
+            signal.signal(one, handler)

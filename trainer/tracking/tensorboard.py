@@ -11,6 +11,7 @@ import importlib
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from trainer.tracking.tracker import About, Row
@@ -77,7 +78,7 @@ class TensorBoard:
 def look(folder: Path, environment: Mapping[str, str]) -> str:
     """Return the command that shows a run."""
     del environment
-    return f"tensorboard --logdir {folder}"
+    return f"tensorboard --logdir {quote(str(folder))}"
 
 
 def _part(name: str) -> Any:

@@ -10,6 +10,7 @@ import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 
 from trainer.tracking.tracker import About, Row
 
@@ -68,7 +69,8 @@ def look(folder: Path, environment: Mapping[str, str]) -> str:
     for name in REMOTE:
         if environment.get(name):
             return f"project {PROJECT} where {name} leads"
-    return f"{FOLDER}={environment.get(FOLDER) or folder} trackio show --project {PROJECT}"
+    place = quote(environment.get(FOLDER) or str(folder))
+    return f"{FOLDER}={place} trackio show --project {PROJECT}"
 
 
 def _fenced(marks: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from trainer.tracking.tracker import About, Row
@@ -78,7 +79,7 @@ class Wandb:
 def look(folder: Path, environment: Mapping[str, str]) -> str:
     """Return the command that sends a run, or where it is."""
     if _mode(environment) == OFFLINE:
-        return f"wandb sync {folder}/wandb/offline-run-*"
+        return f"wandb sync {quote(str(folder))}/wandb/offline-run-*"
     project = environment.get("WANDB_PROJECT") or PROJECT
     return f"project {project}, since {MODE} is {_mode(environment)}"
 

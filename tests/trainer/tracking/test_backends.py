@@ -36,7 +36,7 @@ OTHERS = ("WANDB_", "TRACKIO_", "HF_")
 
 def follow(run: RunPaths, kind: Kind) -> str:
     """Follow a run that is over by the command, in a process without a person's settings."""
-    if importlib.util.find_spec(BACKENDS[kind].package) is None:
+    if not backends.is_installed(kind):
         pytest.skip(f"{kind} is not installed: {backends.INSTALL}")
     run.status.write_text('{"phase": "finished"}')
     environment = {key: value for key, value in os.environ.items() if not key.startswith(OTHERS)}
@@ -135,6 +135,17 @@ def test_where_to_look_follows_the_environment(
 
 def test_a_key_in_the_environment_is_no_wish_to_send(tmp_path: Path) -> None:
     assert "wandb sync" in BACKENDS[Kind.WANDB].look(tmp_path, {"WANDB_API_KEY": "x"})
+
+
+def test_a_folder_of_that_name_is_no_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder_of_runs").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    backend = BACKENDS[Kind.WANDB]._replace(package="folder_of_runs")
+    monkeypatch.setattr(backends, "BACKENDS", {Kind.WANDB: backend})
+    assert importlib.util.find_spec("folder_of_runs") is not None
+    assert not backends.is_installed(Kind.WANDB)
 
 
 def test_a_missing_package_is_refused_with_the_command_that_installs_it(
