@@ -39,6 +39,23 @@ def launch(root: Path) -> RunPaths:
     return run
 
 
+def launch_watching(root: Path, folder: Path) -> RunPaths:
+    """Make a run that watches a folder of its own files, with every knob at its default."""
+    run = RunPaths(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    for world in WORLDS:
+        (run.world / "0000" / world).mkdir(parents=True)
+    for name in knobs.FILES:
+        (folder / f"{name}.yaml").write_bytes(_STARTING_FILES[f"knobs/{name}.yaml"])
+    run.launch.write_text(f"run: {root.name}\nparent: null\nattempt: 1\nknobs: {folder}\n")
+    run.knobs.symlink_to(folder)
+    digests = {path: files.content_digest(data) for path, data in _STARTING_FILES.items()}
+    revisions.launch(
+        run, {}, _DEFAULTS, author=Author.PERSON, reason="a test", now=0.0, in_place=digests
+    )
+    return run
+
+
 def with_value(content: bytes, key: str, value: object) -> bytes:
     """Return a knob file's bytes with another value for one of its top-level keys."""
     lines = content.decode().splitlines()

@@ -27,7 +27,7 @@ from gate.contract.knobs import ABSENT, KnobChange, Knobs
 from gate.contract.ledger import Author
 from gate.contract.paths import RunPaths
 from gate.guard import inspection
-from trainer import planted, preflight, recipe_file
+from trainer import knob_folders, planted, preflight, recipe_file
 from trainer.recipe import RunConfig
 from trainer.run_folder import (
     FIRST_REVISION,
@@ -53,6 +53,8 @@ class LaunchPlan:
     tasks: Mapping[str, tuple[Task, ...]]
     run_id: str
     root: Path
+    watched: Path | None = None
+    """The folder that it watches in place of its own, links followed; None for its own."""
 
 
 def plan(
@@ -61,6 +63,7 @@ def plan(
     run_id: str,
     runs: Path = RUNS,
     knob_dir: Path = STARTING_KNOBS,
+    watched: Path | None = None,
 ) -> LaunchPlan:
     """Check that a run can start.
 
@@ -68,7 +71,9 @@ def plan(
         config: The recipe, complete.
         run_id: Name of the run's folder, such as `20260301-120000-demo`.
         runs: Folder that holds the runs.
-        knob_dir: Folder of the starting knob files.
+        knob_dir: Folder of the starting knob files, which the run copies.
+        watched: Folder of knob files that the run watches instead; what comes into force is
+            written there.
 
     Raises:
         LaunchError: if anything stands in the way.
@@ -80,8 +85,14 @@ def plan(
         raise LaunchError(fault)
     _check_disk(config, runs)
     tasks = load_tasks(config)
-    values, knob_files = starting_values(config, knob_dir)
-    return LaunchPlan(config, values, knob_files, tasks, run_id, runs / run_id)
+    folder = None if watched is None else knob_folders.usable(watched, runs)
+    values, knob_files = starting_values(config, folder or knob_dir)
+    if folder is not None:
+        wanted = values
+        values, knob_files = starting_values(replace(config, knobs={}), folder)
+        if differences := knob_folders.differences(folder, knob_files, values, wanted):
+            raise Refused(differences)
+    return LaunchPlan(config, values, knob_files, tasks, run_id, runs / run_id, folder)
 
 
 def starting_values(
@@ -128,23 +139,30 @@ def create(launch: LaunchPlan, *, now: float, parent: str | None = None) -> RunP
             f"{launch_record.MOST_ATTEMPTS} are allowed, aborted ones included: begin a new one"
         )
     launch.root.mkdir(parents=True)
-    for folder in (paths.knobs, paths.world, paths.episodes, paths.checkpoints):
+    for folder in (paths.world, paths.episodes, paths.checkpoints):
         folder.mkdir()
     for folder in (paths.candidate, paths.proposals, paths.experiments):
         folder.mkdir()
+    if launch.watched is None:
+        paths.knobs.mkdir()
+    else:
+        paths.knobs.symlink_to(launch.watched)
     for world in launch.config.worlds:
         copy_world(catalog.world(world).folder, paths.world / FIRST_REVISION / world)
     world_digest = folder_digest(paths.world / FIRST_REVISION)
     files.write_whole(
         paths.launch, _yaml(_launch_record(launch, world_digest, now, parent, attempt))
     )
+    contents = {f"knobs/{name}.yaml": content for name, content in launch.knob_files.items()}
+    digests = {path: files.content_digest(content) for path, content in contents.items()}
     revisions.launch(
         paths,
-        {f"knobs/{name}.yaml": content for name, content in launch.knob_files.items()},
+        contents if launch.watched is None else {},
         launch.knobs,
         author=Author.PERSON,
         reason=f"launch of recipe {launch.config.name}",
         now=now,
+        in_place=None if launch.watched is None else digests,
     )
     _point_latest(launch.root)
     return paths
@@ -223,7 +241,7 @@ def _starting_knobs(config: RunConfig, knob_dir: Path) -> dict[str, bytes]:
             content = knobs.render_defaults(name) if by_default else path.read_bytes()
         except OSError as error:
             raise LaunchError(
-                f"{path}: {error.strerror}; --knobs needs a folder with {name}.yaml, such as the "
+                f"{path}: {error.strerror}; a run needs a folder with {name}.yaml, such as the "
                 "repository's knobs/"
             ) from error
         _check_file(path, name, content, tuple(config.worlds))
@@ -262,6 +280,7 @@ def _launch_record(
         "launched": round(now, 3),
         "parent": parent,
         "attempt": attempt,
+        "knobs": None if launch.watched is None else str(launch.watched),
         "commit": _commit(),
         "versions": {
             "python": platform.python_version(),

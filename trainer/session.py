@@ -20,6 +20,7 @@ from rich.console import Console
 
 from gate.contract.files import DiskFull
 from gate.contract.paths import RunPaths
+from gate.contract.watch_mark import Mark
 from gate.guard import Prober
 from trainer import (
     assembly,
@@ -28,6 +29,7 @@ from trainer import (
     devices,
     endpoints,
     following,
+    knob_folders,
     launch,
     loop,
     meta_agent,
@@ -86,16 +88,17 @@ def start(
     following.require_first(config)
     devices.require_device(config)
     policy = _pretrained(config)
-    paths = launch.create(planned, now=time.time(), parent=parent)
-    log = RunLog(paths, now=time.time)
-    with _only_trainer(paths), _failure_on_file(log):
-        restarted = {} if parent is None else {"restarts": parent, "fault": fault}
-        log.event("run_started", 0, recipe=config.name, **restarted)
-        log.status(phase="warm_start", stage="demonstrations", total_steps=config.total_steps)
-        policy = policy or _small_policy(planned, paths, console)
-        with _live_run(paths, config, policy, log) as run:
-            loop.save(run)
-            return _train(run, console, adjust)
+    with knob_folders.marked(planned.watched, planned.root) as mark:
+        paths = launch.create(planned, now=time.time(), parent=parent)
+        log = RunLog(paths, now=time.time)
+        with _only_trainer(paths), _failure_on_file(log):
+            restarted = {} if parent is None else {"restarts": parent, "fault": fault}
+            log.event("run_started", 0, recipe=config.name, **restarted)
+            log.status(phase="warm_start", stage="demonstrations", total_steps=config.total_steps)
+            policy = policy or _small_policy(planned, paths, console)
+            with _live_run(paths, config, policy, log) as run:
+                loop.save(run)
+                return _train(run, console, adjust, mark)
 
 
 def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -> Ending:
@@ -106,7 +109,8 @@ def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -
         raise launch.LaunchError(fault)
     following.require_first(config)
     devices.require_device(config)
-    with _only_trainer(paths):
+    watched = knob_folders.of_run(paths)
+    with _only_trainer(paths), knob_folders.marked(watched, paths.root) as mark:
         planned = resuming.plan(paths)
         directory, snapshot, rejected = planned.found
         log = RunLog(paths, now=time.time, after=snapshot.step)
@@ -128,7 +132,7 @@ def resume(paths: RunPaths, console: Console, *, adjust: Adjust | None = None) -
             with _part_errors(directory):
                 policy = assembly.saved_policy(directory)
             with _live_run(paths, config, policy, log, (snapshot, directory)) as run:
-                return _train(run, console, adjust)
+                return _train(run, console, adjust, mark)
 
 
 def _pretrained(config: RunConfig) -> Policy | None:
@@ -287,8 +291,10 @@ def _part_errors(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _train(run: Run, console: Console, adjust: Adjust | None) -> Ending:
-    with StepPrinter(console, run.total_steps) as printer, _stop_signals() as asked:
+def _train(run: Run, console: Console, adjust: Adjust | None, mark: Mark | None) -> Ending:
+    news = knob_folders.Notices(run.paths, mark)
+    shown = StepPrinter(console, run.total_steps, news, knob_folders.shown(run.paths.knobs))
+    with shown as printer, _stop_signals() as asked:
         run.watcher = printer
         run.stop_asked = asked
         if adjust is not None:

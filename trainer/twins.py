@@ -97,6 +97,8 @@ def _bear_one(
             files.append_line(child.steps, judging.as_one_revision(record, revision))
     record = run_folder.read_record(parent)
     record["run"] = child.root.name
+    # Whatever folder the parent watches: twins have their own files, which nobody edits.
+    record["knobs"] = None
     record["config"] = {
         **record["config"],
         "total_steps": first - 1 + steps,

@@ -1,4 +1,4 @@
-"""The launch record, `run.yaml`, as far as the gate needs it: attempt, parent, protected paths.
+"""The launch record, `run.yaml`, as far as the gate needs it: attempt, parent, knobs, protected.
 
 The trainer writes it once. Only the needed parts are parsed, since the whole of it is long and
 this is read at every decision.
@@ -21,7 +21,7 @@ MOST_ATTEMPTS = 5
 LARGEST = 1 << 20
 """Bytes of a launch record that are read."""
 
-_NEEDED = re.compile(r"^(?:parent|attempt|protected):.*\n(?:[ \t]+.*\n|\n)*", re.MULTILINE)
+_NEEDED = re.compile(r"^(?:parent|attempt|knobs|protected):.*\n(?:[ \t]+.*\n|\n)*", re.MULTILINE)
 
 _SIZE = re.compile(
     r"^[ ]+(total_steps|dialogues_per_step|group_size): ([1-9][0-9]{0,8})[ ]*$", re.MULTILINE
@@ -40,6 +40,8 @@ class LaunchRecord:
     """Which launch of the experiment it calls itself, from 1."""
     protected: Mapping[str, str] = field(default_factory=dict[str, str])
     """The sha256 of each protected path."""
+    knobs: str | None = None
+    """The folder that it watches in place of its own `knobs/`; None for its own."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def read(run_dir: Path) -> LaunchRecord:
         return LaunchRecord()
     values: Any = {} if root is None else tree.value_of(root)
     parent, attempt = values.get("parent"), values.get("attempt")
+    watched = values.get("knobs")
     protected: dict[str, str] = {}
     if root is not None:
         # As text: a digest of digits around one e would otherwise be a number.
@@ -94,6 +97,7 @@ def read(run_dir: Path) -> LaunchRecord:
         parent=parent if isinstance(parent, str) else None,
         attempt=attempt if isinstance(attempt, int) else 1,
         protected=protected,
+        knobs=watched if isinstance(watched, str) else None,
     )
 
 

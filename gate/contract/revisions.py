@@ -16,10 +16,21 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gate.contract import files, knobs, ledger
+from gate.contract import files, knobs, ledger, watched
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.ledger import Author, EntryKind, Revision, RevisionKind
 from gate.contract.paths import OutsideRoot, RunPaths, inside
+
+NOT_NOW = frozenset(
+    {
+        "revision.unseen_edit",
+        "revision.foreign_folder",
+        "revision.watched_elsewhere",
+        "revision.unwritable",
+        "knobs.unreadable",
+    }
+)
+"""Findings that say nothing against a change: its files cannot be written at this moment."""
 
 Checkpoint = Callable[[str], None]
 """Told the name of each write once it is done; a test may end the process there."""
@@ -37,6 +48,7 @@ def launch(
     author: Author,
     reason: str,
     now: float,
+    in_place: Mapping[str, str] | None = None,
 ) -> Revision:
     """Write revision 0: a run's first knob files and the line that begins its ledger.
 
@@ -47,6 +59,8 @@ def launch(
         author: Who launched the run.
         reason: Why, in a sentence.
         now: Seconds since 1970.
+        in_place: Files that are there already, in a folder that the run watches: the sha256 of
+            each by path. They are not written.
 
     Raises:
         ValueError: if the run has a ledger with a launch already; nothing is written.
@@ -61,6 +75,7 @@ def launch(
             target.parent.mkdir(parents=True, exist_ok=True)
             files.write_whole(target, data)
             written.append({"path": name, "digest": files.content_digest(data)})
+        written += [{"path": name, "digest": digest} for name, digest in (in_place or {}).items()]
         body = {
             "revision": 0,
             "origin": str(RevisionKind.LAUNCH),
@@ -107,8 +122,9 @@ def commit(
         checkpoint: Told each write by name.
 
     Raises:
-        Refused: if a file to write was edited and nobody has looked at the edit yet, or is a
-            link; nothing is written.
+        Refused: by a finding of `NOT_NOW`, if a file to write was edited and nobody has looked
+            at the edit yet, is a link, or lies in a watched folder that cannot be written now;
+            nothing is written.
         OutsideRoot: if a path leads out of the run.
         DiskFull: if there is no room; the transaction can be recovered or never began.
         LockBusy: if another process keeps the run's lock.
@@ -199,11 +215,17 @@ def _target(run: RunPaths, name: str) -> Path:
     relative = Path(name)
     if relative.is_absolute() or relative.name in ("", ".."):
         raise OutsideRoot(f"{name!r} names no file inside {run.root}; give a relative path")
+    if _is_knob_file(name):
+        return watched.folder(run) / relative.name
     return inside(run.root, relative.parent) / relative.name
 
 
 def _refuse_unseen(run: RunPaths, contents: Mapping[str, bytes], seen: Mapping[str, str]) -> None:
     findings: list[Finding] = []
+    if any(_is_knob_file(name) for name in contents):
+        closed = watched.closed(run)
+        if closed is not None:
+            raise Refused([closed])
     for name in contents:
         target = _target(run, name)
         if target.is_symlink():
@@ -265,11 +287,31 @@ def _roll_forward(
         else:
             moves.append((staged, target, record["path"]))
     for staged, target, name in moves:
+        if not _move(staged, target, elsewhere=_is_knob_file(name) and run.knobs.is_symlink()):
+            left.append(name)
+        checkpoint(f"renamed {name}")
+    return EntryKind.COMMITTED, left
+
+
+def _move(staged: Path, target: Path, *, elsewhere: bool) -> bool:
+    """Bring a staged file to its place; False if it lies elsewhere and nothing can be written."""
+    if not elsewhere:
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(staged, target)
         files.sync_directory(target.parent)
-        checkpoint(f"renamed {name}")
-    return EntryKind.COMMITTED, left
+        return True
+    try:
+        # A watched folder may lie on another file system, where no rename leads.
+        files.write_whole(target, staged.read_bytes(), like=staged)
+    except files.DiskFull:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _is_knob_file(name: str) -> bool:
+    return Path(name).parent == Path(watched.FOLDER)
 
 
 def _clear_staging(run: RunPaths) -> None:

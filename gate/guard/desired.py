@@ -61,6 +61,7 @@ def read(
     adopted: Mapping[str, str],
     *,
     worlds: Sequence[str],
+    folder: Path,
 ) -> Desired:
     """Read all files.
 
@@ -68,7 +69,11 @@ def read(
         contents: What was found in the place of each file, by its path within the run.
         adopted: The sha256 of each file as last adopted; such a file is not parsed again.
         worlds: Names of the run's worlds.
+        folder: Where the files lie; named if none of them can be read.
     """
+    gone = _gone(contents, folder)
+    if gone is not None:
+        return Desired(contents, {}, (gone,), unfinished=False)
     edited: dict[str, ParsedFile] = {}
     refusals: list[Refused] = []
     for path, content in contents.items():
@@ -133,6 +138,15 @@ def judge(
         },
     )
     return Judgement(changes, rules.check(change_set))
+
+
+def _gone(contents: Mapping[str, bytes | Trouble], folder: Path) -> Finding | None:
+    """Return one finding for the whole folder if all its files have one and the same trouble."""
+    found = set(contents.values())
+    trouble = found.pop()
+    if found or not isinstance(trouble, Trouble):
+        return None
+    return knobs.unreadable_folder(folder.resolve(), trouble.error)
 
 
 def _within(file: str, changes: Sequence[KnobChange]) -> list[KnobChange]:

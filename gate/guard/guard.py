@@ -242,7 +242,9 @@ class Guard:
         # What is doubtful about a revision stays so for as long as it is in force.
         lasting = self._status.revision == self._past.newest
         status = self._in_force(self._past.newest, self._status.warnings if lasting else ())
-        want = desired.read(contents, self._past.digests, worlds=self._worlds)
+        want = desired.read(
+            contents, self._past.digests, worlds=self._worlds, folder=self._run.knobs
+        )
         if want.findings:
             return self._keep(status, want, want.findings, step, now)
         self._unfinished_steps = 0

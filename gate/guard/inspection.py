@@ -110,7 +110,7 @@ def inspect_run(run: RunPaths, *, worlds: Sequence[str]) -> Inspection:
     except ledger.Damaged as error:
         return Inspection(target, (_untrusted(error),))
     contents = {f"knobs/{name}.yaml": look(os.fspath(run.knob_file(name))) for name in knobs.FILES}
-    want = desired.read(contents, past.digests, worlds=worlds)
+    want = desired.read(contents, past.digests, worlds=worlds, folder=run.knobs)
     edited = intact.check(run, past)
     if want.findings or not want.edited:
         return Inspection(target, (*want.findings, *edited), revision=past.newest)

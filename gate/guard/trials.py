@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gate.contract import experiments, ledger
+from gate.contract import experiments, ledger, revisions
 from gate.contract.experiments import Experiment
 from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.ledger import Author, EntryKind, Revision
@@ -28,9 +28,6 @@ from gate.guard.step_memory import StepMemory
 
 LATEST_OPENING = 5
 """Steps under a change after which a test of it is no longer opened: its beginning is lost."""
-
-UNSEEN_EDIT = "revision.unseen_edit"
-"""Why a change cannot be taken back yet: a knob file holds an edit that nobody has looked at."""
 
 
 class Trials:
@@ -191,7 +188,7 @@ class Trials:
                 details={"outcome": body},
             )
         except Refused as refused:
-            if any(finding.rule == UNSEEN_EDIT for finding in refused.findings):
+            if any(finding.rule in revisions.NOT_NOW for finding in refused.findings):
                 held = (replace(one, severity=Severity.WARNING) for one in refused.findings)
                 self._held = (*self._held, *held)
                 return past

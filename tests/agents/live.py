@@ -64,7 +64,11 @@ def training(shop: Workshop, name: str, *, done: int) -> Iterator[Training]:
     recipe = tiny_run.write_recipe(start)
     sets = (f"total_steps={STEPS}", "checkpoint.every=500", f"learner.lr_decay_steps={STEPS}")
     command = [str(shop.python), "-m", "trainer", "train", str(recipe), "--run-id", name]
-    command += ["--knobs", str(start / "knobs"), *(word for one in sets for word in ("--set", one))]
+    command += [
+        "--starting-knobs",
+        str(start / "knobs"),
+        *(word for one in sets for word in ("--set", one)),
+    ]
     output = start / "told.txt"
     with output.open("wb") as told:
         trainer = subprocess.Popen(

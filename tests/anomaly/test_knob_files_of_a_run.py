@@ -85,7 +85,7 @@ def test_a_refused_edit_is_told_again_after_a_resume(nursery: Nursery, run: RunP
     assert nursery.run("resume", run.root, edits=edits, stop_after=3).returncode == 0
     child = nursery.run("resume", run.root, stop_after=4)
     assert child.returncode == 0, child.told()
-    assert "refused knobs/agent.yaml" in child.told()
+    assert f"refused {run.root}/knobs/agent.yaml:" in child.told()
     assert tiny_run.status(run)["refused"][0]["path"] == "agent.gae_lambda"
 
 

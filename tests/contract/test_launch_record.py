@@ -33,6 +33,13 @@ def test_a_launch_record_is_read_as_far_as_it_is_needed(tmp_path: Path) -> None:
     assert found == LaunchRecord("first", 2, {"gate": "12e3", "trainer": "12e3"})
 
 
+def test_a_launch_record_names_the_folder_that_is_watched(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("run: x\nknobs: /data/it's mine\nconfig: {knobs: {}}\n")
+    assert launch_record.read(tmp_path).knobs == "/data/it's mine"
+    (tmp_path / "run.yaml").write_text("run: x\nknobs: null\nconfig:\n  knobs: /no\n")
+    assert launch_record.read(tmp_path).knobs is None
+
+
 @pytest.mark.parametrize("content", [None, b"", b"\xff", b"attempt: [\n", b"attempt: many\n"])
 def test_a_record_that_is_missing_or_damaged_says_nothing(
     tmp_path: Path, content: bytes | None

@@ -73,7 +73,7 @@ def train(folder: Path, name: str) -> list[str]:
     told = [argument for one in sets for argument in ("--set", one)]
     return jobs.torchrun(
         RANKS, "-m", "trainer", "train", folder / "both.yaml", "--run-id", name,
-        "--runs", folder / "runs", "--knobs", folder / "knobs", *told,
+        "--runs", folder / "runs", "--starting-knobs", folder / "knobs", *told,
     )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def train(folder: Path, name: str, *sets: str) -> list[str]:
     """Return the arguments that train a run."""
     told = [argument for one in sets for argument in ("--set", one)]
     return ["train", str(folder / "ranks.yaml"), "--run-id", name, "--runs", str(folder / "runs"),
-            "--knobs", str(folder / "knobs"), *told]  # fmt: skip
+            "--starting-knobs", str(folder / "knobs"), *told]  # fmt: skip
 
 
 def resume(folder: Path, name: str) -> list[str]:

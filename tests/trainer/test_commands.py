@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def train(nursery: Nursery, folder: Path, *words: str) -> Child:
-    places = ("--runs", str(folder / "runs"), "--knobs", str(folder / "knobs"))
+    places = ("--runs", str(folder / "runs"), "--starting-knobs", str(folder / "knobs"))
     recipe = str(folder / "tiny.yaml")
     return nursery.run("command", "train", recipe, "--run-id", "first", *places, *words)
 

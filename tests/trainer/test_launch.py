@@ -103,12 +103,12 @@ def test_starting_values_that_the_gate_would_refuse_are_refused(
 
 def spoil_nothing_there(start: Path) -> str:
     start.rename(start.with_name("elsewhere"))
-    return "No such file or directory; --knobs needs a folder"
+    return "No such file or directory; a run needs a folder"
 
 
 def spoil_a_file_missing(start: Path) -> str:
     (start / "reward.yaml").unlink()
-    return "reward.yaml: No such file or directory; --knobs needs a folder"
+    return "reward.yaml: No such file or directory; a run needs a folder"
 
 
 def spoil_a_directory_in_its_place(start: Path) -> str:

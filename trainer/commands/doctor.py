@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trainer import recipe_file
-from trainer.commands.options import AsJson, Sets
+from trainer.commands.options import AsJson, Sets, StartingKnobs
 from trainer.run_folder import RUNS, STARTING_KNOBS
 
 _STYLES = {"ok": "green", "unknown": "cyan", "doubt": "yellow", "fault": "bold red"}
@@ -24,9 +24,7 @@ def command(
     ] = None,
     sets: Sets = None,
     runs: Annotated[Path, typer.Option(help="Folder that holds the runs.")] = RUNS,
-    knobs: Annotated[
-        Path, typer.Option(help="Folder of the starting knob files.")
-    ] = STARTING_KNOBS,
+    starting_knobs: StartingKnobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Check machine, recipe, models, keys and services before a run; exit code 1 for a fault."""
@@ -38,7 +36,7 @@ def command(
     from trainer.doctor.finding import Patient
 
     assembly.quiet()
-    patient = Patient(config, runs, knobs, gpus=examination.seen_gpus)
+    patient = Patient(config, runs, starting_knobs or STARTING_KNOBS, gpus=examination.seen_gpus)
     findings = examination.examine(patient)
     fit = examination.is_fit(findings)
     if as_json:

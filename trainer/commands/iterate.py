@@ -9,7 +9,7 @@ import typer
 
 from gate.contract.launch_record import MOST_ATTEMPTS
 from trainer import iteration, recipe_file
-from trainer.commands.options import Sets, Track
+from trainer.commands.options import Sets, StartingKnobs, Track
 from trainer.run_folder import RUNS, STARTING_KNOBS
 from trainer.tracking import backends
 
@@ -27,9 +27,7 @@ def command(
     sets: Sets = None,
     name: Annotated[str | None, typer.Option(help="Name of the experiment.")] = None,
     folder: Annotated[Path, typer.Option("--runs-dir", help="Folder that holds the runs.")] = RUNS,
-    knobs: Annotated[
-        Path, typer.Option(help="Folder of the starting knob files.")
-    ] = STARTING_KNOBS,
+    starting_knobs: StartingKnobs = None,
     track: Track = None,
 ) -> None:
     """Launch a run under a meta-agent, again only for a named fault; five at most.
@@ -53,7 +51,7 @@ def command(
         launches=launches,
         agent=config.meta_agent.agent or "",
         sets=(*(sets or ()), *mine),
-        arguments=("--knobs", str(knobs), *followed),
+        arguments=("--starting-knobs", str(starting_knobs or STARTING_KNOBS), *followed),
     )
     told = iteration.Experiment(plan, say=lambda sentence: print(sentence, flush=True))
     raise typer.Exit(told.run())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,3 +15,7 @@ Track = Annotated[
     Kind | None, typer.Option(help="A tracker that the run is followed into (docs/looking.md).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+StartingKnobs = Annotated[
+    Path | None,
+    typer.Option(help="Folder of knob files that a run begins with a copy of; knobs/ by default."),
+]

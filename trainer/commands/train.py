@@ -12,7 +12,7 @@ from rich.console import Console
 from gate.contract.restarts import Fault
 from trainer import recipe_file
 from trainer.commands.ending import leave
-from trainer.commands.options import Sets, Track
+from trainer.commands.options import Sets, StartingKnobs, Track
 from trainer.run_folder import RUNS, STARTING_KNOBS
 from trainer.tracking import backends
 from trainer.tracking.beside import beside
@@ -23,9 +23,11 @@ def command(
     sets: Sets = None,
     run_id: Annotated[str | None, typer.Option(help="Name of the run's folder.")] = None,
     runs: Annotated[Path, typer.Option(help="Folder that holds the runs.")] = RUNS,
+    starting_knobs: StartingKnobs = None,
     knobs: Annotated[
-        Path, typer.Option(help="Folder of the starting knob files.")
-    ] = STARTING_KNOBS,
+        Path | None,
+        typer.Option(help="Folder of knob files to watch instead; the gate's changes go there."),
+    ] = None,
     parent: Annotated[
         str | None, typer.Option(help="The run that this one restarts; five launches are all.")
     ] = None,
@@ -34,7 +36,17 @@ def command(
     ] = None,
     track: Track = None,
 ) -> None:
-    """Train a policy from a recipe, with its knobs live under runs/<id>/knobs/."""
+    """Train a policy from a recipe, with its knobs live under runs/<id>/knobs/.
+
+    A run begins with a copy of the starting set and watches its copy. With --knobs it watches a
+    folder of yours: what you save there is in force one step later, and what the gate applies or
+    takes back is written there. No two live runs watch one folder.
+
+    Examples: 'eau train demo', 'eau train demo --starting-knobs mine' (a copy of mine),
+    'eau train my-recipe.yaml --knobs mine' (mine itself).
+    """
+    if knobs is not None and starting_knobs is not None:
+        raise typer.BadParameter("--knobs watches a folder, --starting-knobs copies one: name one")
     if (parent is None) != (fault is None):
         raise typer.BadParameter("--parent and --fault belong together: a restart names its fault")
     config = recipe_file.load(recipe, sets or [])
@@ -48,13 +60,18 @@ def command(
         raise typer.Exit(followed.exit_code)
     console = Console()
     planned = launch.plan(
-        config, run_id=run_id or session.new_id(config.name), runs=runs, knob_dir=knobs
+        config,
+        run_id=run_id or session.new_id(config.name),
+        runs=runs,
+        knob_dir=starting_knobs or STARTING_KNOBS,
+        watched=knobs,
     )
     if config.hardware.gpus:
         for line in examination.plan_lines(Patient(config)):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-    say(f"run {planned.root}: edit {planned.root}/knobs/*.yaml at any time")
+    place = planned.watched or planned.root / "knobs"
+    say(f"run {planned.root}: edit {place}/*.yaml at any time")
     with beside(track, say) as follow:
         ending = session.start(
             planned, console, adjust=lambda run: follow(run.paths), parent=parent, fault=fault

@@ -13,6 +13,7 @@ from gate.contract.knobs.reading import (
     load,
     parse,
     unreadable_file,
+    unreadable_folder,
 )
 from gate.contract.knobs.rendering import render, render_defaults
 from gate.contract.knobs.spec import (
@@ -73,4 +74,5 @@ __all__ = [
     "schema",
     "specs",
     "unreadable_file",
+    "unreadable_folder",
 ]

@@ -21,7 +21,9 @@ _INTRODUCTION = f"""\
 A knob is a value that can change while a run is live. The four files in `runs/<id>/knobs/` hold
 the desired values; at each step boundary the trainer takes up what changed, or refuses the whole
 file and says so with line and column while the last good values stay in force. `knobs/` at the
-top of the repository is the starting set for new runs.
+top of the repository is the starting set for new runs: each begins with a copy of it, and whoever
+edits it while a run is live is told on the run's terminal where the live files are. `eau train
+--starting-knobs DIR` copies another folder.
 
 - **Whole.** Every knob of a file must be there, and the last line must be `{END}`. A file cut
   anywhere while it is being saved lacks that line and is not taken for a value.
@@ -31,6 +33,28 @@ top of the repository is the starting set for new runs.
   says so. A world that the run does not have is an error.
 - **Step limit** is how far one write may move a knob; **lag** is the number of training steps
   until an effect can be expected.
+"""
+
+_WATCHING = """\
+## Watching a folder of your own
+
+`eau train RECIPE --knobs DIR` makes a run watch `DIR`, such as the repository's own `knobs/`, in place of
+a copy: what is saved there is in force one step later, and what the gate applies or takes back is
+written there. `runs/<id>/knobs` is then a link to it, so every command and page that names that place
+still holds, and `run.yaml` records where it leads. A link that the record does not name is never written
+through.
+
+- **The files count.** A recipe that begins with other values than the files hold is refused, each with its
+  line: write them into the files, or let the files count with `--set knobs={}`.
+- **One live run a folder.** The run keeps the mark `.watched-by` in it, locked for as long as it lives; a
+  second one is refused at launch and resume, and `gate` writes nothing there for a run that ended.
+- **A folder that goes away**, or cannot be read, leaves the values in force and is told at every step until
+  it is back; what the gate wanted to write waits. A resume goes on without it as well.
+- **Edited while the run was down** is edited by hand: looked at by the first step after the resume.
+- **Other runs.** Twins and the launches of `eau iterate` have files of their own, whatever their parent
+  watches. The folder may not lie in `runs/` or `experience/`, where a meta-agent writes; its fence keeps
+  `DIR` read-only, as it does the run. Codex started by hand may write in `/tmp`: keep it out of there.
+- **To stop watching**, put a folder with the four files in the place of the link.
 """
 
 _HOW_TO_ADD = """\
@@ -48,11 +72,11 @@ _HOW_TO_ADD = """\
 
 
 def markdown() -> str:
-    """Return the page: one table for each file, then how to add a knob."""
+    """Return the page: one table for each file, then how to watch a folder and to add a knob."""
     parts = [_INTRODUCTION]
     for file in FILES:
         parts.append(f"## {schema(file)['title']}\n\n{_table(file)}")
-    return "\n".join([*parts, _HOW_TO_ADD])
+    return "\n".join([*parts, _WATCHING, _HOW_TO_ADD])
 
 
 def _table(file: str) -> str:

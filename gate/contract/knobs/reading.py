@@ -131,6 +131,21 @@ def unreadable_file(path: Path, error: OSError) -> Finding:
     return flaw("unreadable", f"{path.name} cannot be read: {reason}.", next_step, str(path))
 
 
+def unreadable_folder(folder: Path, error: OSError) -> Finding:
+    """Return the finding about a folder of which no knob file can be read.
+
+    Args:
+        folder: The folder, links followed.
+        error: Why none of its files can be read.
+    """
+    reason = (error.strerror or str(error)).lower()
+    message = f"None of the knob files in {folder} can be read: {reason}."
+    next_step = "Put the folder back with its four files; the last good values stay in force."
+    if isinstance(error, PermissionError):
+        next_step = f"Allow reading it: chmod -R u+rX {folder}; the last good values stay in force."
+    return flaw("unreadable", message, next_step, "knobs")
+
+
 def _blanks(file: str, root: tree.Node) -> list[Fault]:
     """Return a fault for each name without a value: half an edit, not a null."""
     return [
