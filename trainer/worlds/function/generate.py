@@ -6,9 +6,9 @@ they are what this module makes. Nothing here plays a task.
 
 from __future__ import annotations
 
-import json
 import random
 
+from trainer.worlds import task_files
 from trainer.worlds.function.formula import Undefined, evaluate
 from trainer.worlds.function.loader import BUILT_IN
 
@@ -51,12 +51,7 @@ def records() -> list[dict[str, object]]:
 
 def texts() -> dict[str, str]:
     """Return the text of each split's file."""
-    every = records()
-    held_out = [{**record, "canary": CANARY} for record in every[NUM_TRAIN:]]
-    return {
-        split: "".join(json.dumps(record) + "\n" for record in chosen)
-        for split, chosen in (("train", every[:NUM_TRAIN]), ("evaluation", held_out))
-    }
+    return task_files.texts(records(), NUM_TRAIN, CANARY)
 
 
 def main() -> None:

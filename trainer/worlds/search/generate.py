@@ -7,10 +7,10 @@ that they are what this module makes. Nothing here plays a task.
 
 from __future__ import annotations
 
-import json
 import random
 from typing import Any
 
+from trainer.worlds import task_files
 from trainer.worlds.search.loader import BUILT_IN
 
 SEED = 7
@@ -58,12 +58,7 @@ def records() -> list[dict[str, Any]]:
 
 def texts() -> dict[str, str]:
     """Return the text of each split's file."""
-    every = records()
-    held_out = [{**record, "canary": CANARY} for record in every[NUM_TRAIN:]]
-    return {
-        split: "".join(json.dumps(record) + "\n" for record in chosen)
-        for split, chosen in (("train", every[:NUM_TRAIN]), ("evaluation", held_out))
-    }
+    return task_files.texts(records(), NUM_TRAIN, CANARY)
 
 
 def main() -> None:

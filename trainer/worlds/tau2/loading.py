@@ -23,8 +23,9 @@ from trainer.worlds.tau2.scenario import Scenario, scenario
 
 HELD_OUT = 3
 """One task in so many is held out where no file says which."""
+SHELVES = {"train": "tasks", "evaluation": "evaluation"}
+"""Folder of each split of our own tasks inside a world's."""
 
-_SHELVES = {"train": "tasks", "evaluation": "evaluation"}
 _TASKS = {"train": "train.jsonl", "evaluation": "tasks.jsonl"}
 _SPLITS = {"train": "train", "evaluation": "test"}
 _OWN_KEYS = ("opening", "goal", "facts", "user_calls", "canary")
@@ -69,14 +70,14 @@ def load(
         SourceError: if a file is missing (all tried paths are listed) or a record is unusable.
     """
     if source is None:
-        folder = layout.folder / _SHELVES[split]
+        folder = layout.folder / SHELVES[split]
         path = folder / _TASKS[split]
         records, provenance = sources.read_lines(path), shelf.BUILT_IN
     else:
         folder = domain_folder(layout, source)
         path = sources.first_existing([folder / name for name in layout.tasks], layout.world)
         records, provenance = _real_records(path, split), f"{shelf.REAL}{folder.resolve()}"
-    data = _data(layout, folder, _SHELVES[split])
+    data = _data(layout, folder, SHELVES[split])
     tasks, unknown = [], set[str]()
     for index, record in enumerate(records):
         try:

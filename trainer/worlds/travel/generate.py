@@ -16,13 +16,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
-import json
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trainer import seeds
+from trainer.worlds import task_files
+from trainer.worlds.source import own_files
 from trainer.worlds.travel import content
 
 CANARY = "EAU-EVALUATION-TRAVEL-5d1f7c02-9a3e-4b60-8f14-2c7be1a90d63"
@@ -209,13 +210,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7, help="decides the tasks (default 7)")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder to write under")
     chosen = parser.parse_args()
-    for split, name in (("train", "tasks/train.jsonl"), ("evaluation", "evaluation/tasks.jsonl")):
+    for split, path in own_files(chosen.out).items():
         # Another seed for each split: the digest of the combination keeps them apart anyway.
         records = make_tasks(seeds.derive(chosen.seed, split), split)
-        path = chosen.out / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = (json.dumps(record, separators=(",", ":")) for record in records)
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        task_files.write(path, records)
         print(f"{path}: {len(records)} tasks")
 
 

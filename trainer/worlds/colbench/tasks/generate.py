@@ -10,14 +10,15 @@ the same outputs under both scorings, never None, and tells enough cases apart.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
+from trainer.worlds import task_files
 from trainer.worlds.colbench.tasks import content_prices, content_records, small
 from trainer.worlds.colbench.tasks.family import KINDS, NUM_CALLS
 from trainer.worlds.sandbox import client, values
 from trainer.worlds.sandbox.program import Namespace, Outcome, Program
+from trainer.worlds.source import own_files
 
 CANARY = "EAU-EVALUATION-COLBENCH-0c6e52d9-3b7a-4f18-a2d4-91e85b60c7f3"
 """Stands in every evaluation record and nowhere else, so that a leak can be searched for."""
@@ -92,12 +93,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Make the colbench world's own tasks.")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder to write under")
     chosen = parser.parse_args()
-    names = ("tasks/train.jsonl", "evaluation/tasks.jsonl")
-    for name, records in zip(names, make_tasks(), strict=True):
-        path = chosen.out / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = (json.dumps(record, separators=(",", ":")) for record in records)
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    for path, records in zip(own_files(chosen.out).values(), make_tasks(), strict=True):
+        task_files.write(path, records)
         print(f"{path}: {len(records)} tasks")
 
 

@@ -26,6 +26,7 @@ from trainer.worlds.tau.tasks.pairs import B, both
 from trainer.worlds.tau2 import drafts, transcripts
 from trainer.worlds.tau2.drafts import Draft
 from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2.publishing import each_kind
 from trainer.worlds.tau2_airline.tasks import generate as airline_tasks
 from trainer.worlds.tau2_airline.tasks import wishes as trips
 from trainer.worlds.tau2_airline.tasks.timetable import Airline
@@ -155,10 +156,8 @@ def _made(
     business: B, kinds: Mapping[str, Callable[[B, str], Draft]], prefix: str, num_each: int
 ) -> Iterator[tuple[Draft, str]]:
     """Yield each task with the id of its customer, who is the newest when it is made."""
-    for number in range(num_each):
-        for kind, make in kinds.items():
-            draft = make(business, f"{prefix}-{kind}-{number + 1}")
-            yield draft, list(business.users)[-1]
+    for draft in each_kind(kinds, business, prefix, num_each):
+        yield draft, list(business.users)[-1]
 
 
 def _line(content: Any) -> str:

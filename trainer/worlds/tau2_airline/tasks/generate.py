@@ -9,17 +9,13 @@ sound.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from trainer import seeds
-from trainer.worlds.tau2 import drafts, loading, transcripts
 from trainer.worlds.tau2.drafts import Draft
 from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2.publishing import Shelf, chosen, each_kind, publish
 from trainer.worlds.tau2_airline.loader import LAYOUT
 from trainer.worlds.tau2_airline.tasks import new_trips, wishes
 from trainer.worlds.tau2_airline.tasks.labelled import TRANSCRIPTS
@@ -29,7 +25,6 @@ from trainer.worlds.tau2_airline.tools import DOMAIN, shape
 CANARY = "EAU-EVALUATION-TAU2-AIRLINE-e84b07d3-1f6a-49c2-8d70-b5a2c39f61e8"
 """Stands in every evaluation record and nowhere else, so that a leak can be searched for."""
 
-FOLDER = Path(__file__).parents[1]
 SEED = 13
 KINDS: Mapping[str, Callable[[Airline, str], Draft]] = {
     "book-alone": new_trips.book_alone,
@@ -89,7 +84,7 @@ It is 2024-05-15, 15:00.
 """
 
 
-def make_shelf(split: str, num_each: int) -> tuple[tuple[Draft, ...], dict[str, Any]]:
+def make_shelf(split: str, num_each: int) -> Shelf:
     """Return the tasks of a split and the airline they are about.
 
     Args:
@@ -99,35 +94,20 @@ def make_shelf(split: str, num_each: int) -> tuple[tuple[Draft, ...], dict[str, 
     airline = Airline(random.Random(seeds.derive(SEED, "airline", split)))
     airline.schedule()
     prefix = "trip" if split == "train" else "held-trip"
-    made = tuple(
-        make(airline, f"{prefix}-{kind}-{number + 1}")
-        for number in range(num_each)
-        for kind, make in KINDS.items()
-    )
-    return made, airline.content
+    made = tuple(each_kind(KINDS, airline, prefix, num_each))
+    return Shelf(made, {"db.json": airline.content}, Bases(shape(airline.content)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write both shelves."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    out = parser.parse_args(arguments).out
-    for split, num_each, shelf, canary in (
-        ("train", 2, "tasks", ""),
-        ("evaluation", 1, "evaluation", CANARY),
-    ):
-        made, content = make_shelf(split, num_each)
-        drafts.write(
-            out / shelf,
-            made,
-            {"db.json": content},
-            domain=DOMAIN,
-            bases=Bases(shape(content)),
-            policy=POLICY,
-            canary=canary,
-        )
-    tasks = loading.load(replace(LAYOUT, folder=out), "train")
-    transcripts.write(out / "gold", TRANSCRIPTS, tasks)
+    """Write both shelves and the labelled dialogues."""
+    publish(
+        chosen(LAYOUT, arguments, __doc__),
+        {"train": make_shelf("train", 2), "evaluation": make_shelf("evaluation", 1)},
+        domain=DOMAIN,
+        policy=POLICY,
+        canary=CANARY,
+        labelled=lambda tasks: TRANSCRIPTS,
+    )
 
 
 if __name__ == "__main__":

@@ -9,16 +9,14 @@ sound.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from trainer.worlds.tau2 import drafts, loading, transcripts
 from trainer.worlds.tau2.case import Component
 from trainer.worlds.tau2.drafts import Draft, Step, Told
 from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2.publishing import Shelf, chosen, publish
 from trainer.worlds.tau2_mock.loader import LAYOUT
 from trainer.worlds.tau2_mock.tasks.labelled import TRANSCRIPTS
 from trainer.worlds.tau2_mock.tools import DOMAIN
@@ -26,7 +24,6 @@ from trainer.worlds.tau2_mock.tools import DOMAIN
 CANARY = "EAU-EVALUATION-TAU2-MOCK-7f0d2b94-51c8-4a6e-b3f7-8e02c94d1a5b"
 """Stands in every evaluation record and nowhere else, so that a leak can be searched for."""
 
-FOLDER = Path(__file__).parents[1]
 POLICY = """\
 # Rules of the task list
 
@@ -114,24 +111,22 @@ def make_databases(plan: Plan) -> dict[str, Any]:
     return {"db.json": {"tasks": tasks, "users": users}, "user_db.json": {"notifications": notices}}
 
 
+def make_shelf(plan: Plan) -> Shelf:
+    """Return the tasks of a plan and the lists they are about."""
+    content = make_databases(plan)
+    return Shelf(make_drafts(plan), content, Bases(content["db.json"], content["user_db.json"]))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write both shelves."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    out = parser.parse_args(arguments).out
-    for plan, shelf, canary in ((TRAIN, "tasks", ""), (EVALUATION, "evaluation", CANARY)):
-        made, content = make_drafts(plan), make_databases(plan)
-        drafts.write(
-            out / shelf,
-            made,
-            content,
-            domain=DOMAIN,
-            bases=Bases(content["db.json"], content["user_db.json"]),
-            policy=POLICY,
-            canary=canary,
-        )
-    tasks = loading.load(replace(LAYOUT, folder=out), "train")
-    transcripts.write(out / "gold", TRANSCRIPTS, tasks)
+    """Write both shelves and the labelled dialogues."""
+    publish(
+        chosen(LAYOUT, arguments, __doc__),
+        {"train": make_shelf(TRAIN), "evaluation": make_shelf(EVALUATION)},
+        domain=DOMAIN,
+        policy=POLICY,
+        canary=CANARY,
+        labelled=lambda tasks: TRANSCRIPTS,
+    )
 
 
 def _creations(plan: Plan) -> Iterator[Draft]:

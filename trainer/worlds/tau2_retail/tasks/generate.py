@@ -9,18 +9,14 @@ sound.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from trainer import seeds
 from trainer.task import Task
-from trainer.worlds.tau2 import drafts, loading, transcripts
-from trainer.worlds.tau2.drafts import Draft
 from trainer.worlds.tau2.office import Bases
+from trainer.worlds.tau2.publishing import Shelf, chosen, each_kind, publish
+from trainer.worlds.tau2.transcripts import Transcript
 from trainer.worlds.tau2_retail.loader import LAYOUT
 from trainer.worlds.tau2_retail.tasks.labelled import transcripts as labelled
 from trainer.worlds.tau2_retail.tasks.shop import Shop
@@ -30,7 +26,6 @@ from trainer.worlds.tau2_retail.tools import DOMAIN, shape
 CANARY = "EAU-EVALUATION-TAU2-RETAIL-2c91e6a0-84bd-4f37-9e15-60d7b3a8f24c"
 """Stands in every evaluation record and nowhere else, so that a leak can be searched for."""
 
-FOLDER = Path(__file__).parents[1]
 SEED = 11
 POLICY = """\
 # Rules of the shop's service
@@ -60,7 +55,7 @@ POLICY = """\
 """
 
 
-def make_shelf(split: str, num_each: int) -> tuple[tuple[Draft, ...], dict[str, Any]]:
+def make_shelf(split: str, num_each: int) -> Shelf:
     """Return the tasks of a split and the shop they are about.
 
     Args:
@@ -70,43 +65,28 @@ def make_shelf(split: str, num_each: int) -> tuple[tuple[Draft, ...], dict[str, 
     shop = Shop(random.Random(seeds.derive(SEED, "shop", split)))
     shop.stock()
     prefix = "shop" if split == "train" else "held-shop"
-    made = tuple(
-        make(shop, f"{prefix}-{kind}-{number + 1}")
-        for number in range(num_each)
-        for kind, make in KINDS.items()
-    )
-    return made, shop.content
+    made = tuple(each_kind(KINDS, shop, prefix, num_each))
+    return Shelf(made, {"db.json": shop.content}, Bases(shape(shop.content)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write both shelves."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    out = parser.parse_args(arguments).out
-    for split, num_each, shelf, canary in (
-        ("train", 3, "tasks", ""),
-        ("evaluation", 1, "evaluation", CANARY),
-    ):
-        made, content = make_shelf(split, num_each)
-        drafts.write(
-            out / shelf,
-            made,
-            {"db.json": content},
-            domain=DOMAIN,
-            bases=Bases(shape(content)),
-            policy=POLICY,
-            canary=canary,
-        )
-    tasks = loading.load(replace(LAYOUT, folder=out), "train")
-    transcripts.write(out / "gold", labelled(*_named(tasks)), tasks)
+    """Write both shelves and the labelled dialogues."""
+    publish(
+        chosen(LAYOUT, arguments, __doc__),
+        {"train": make_shelf("train", 3), "evaluation": make_shelf("evaluation", 1)},
+        domain=DOMAIN,
+        policy=POLICY,
+        canary=CANARY,
+        labelled=_labelled,
+    )
 
 
-def _named(tasks: Sequence[Task]) -> tuple[dict[str, list[str]], str]:
-    """What the labelled dialogues say of two tasks: items the other way round, and a refund."""
+def _labelled(tasks: Sequence[Task]) -> tuple[Transcript, ...]:
+    """The labelled dialogues; they name items of one task the other way round, and a refund."""
     criteria = {task.id: task.payload["record"]["evaluation_criteria"] for task in tasks}
     change = criteria["shop-change-two-1"]["actions"][2]["arguments"]
     swapped = {key: change[key][::-1] for key in ("item_ids", "new_item_ids")}
-    return swapped, criteria["shop-cancel-1"]["communicate_info"][0]
+    return labelled(swapped, criteria["shop-cancel-1"]["communicate_info"][0])
 
 
 if __name__ == "__main__":
