@@ -17,10 +17,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from gate.contract import files
 from gate.contract.paths import RunPaths
 from tests.trainer.looking.mended_run import FAULT, LAST
+from trainer import cli
 from trainer.errors import Unusable
 from trainer.tracking import backends, cursor
 from trainer.tracking.backends import BACKENDS
@@ -111,6 +113,30 @@ def test_wandb_keeps_a_run_at_home_unless_it_is_told_otherwise(run: RunPaths) ->
     assert all(name.encode() in content for _, name in told(run))
     assert b"step %d  revision 1" % FAULT in content
     assert not (kept.parent / "files" / "requirements.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "demo", "--track", "trackio"],
+        ["resume", "RUN", "--track", "trackio"],
+        ["iterate", "demo", "--track", "trackio"],
+        ["demo", "--track", "trackio"],
+        ["track", "RUN", "--to", "trackio"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_refuses_a_missing_package_before_anything_is_written(
+    words: list[str], run: RunPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backends, "is_installed", lambda kind: False)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    named = [str(run.root) if word == "RUN" else word for word in words]
+    outcome = CliRunner().invoke(cli.app, named)
+    assert isinstance(outcome.exception, Unusable)
+    assert str(outcome.exception).startswith("trackio is not installed")
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("kind", Kind)
