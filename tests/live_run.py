@@ -56,6 +56,18 @@ def launch_watching(root: Path, folder: Path) -> RunPaths:
     return run
 
 
+def move_knobs(run: RunPaths, folder: Path) -> None:
+    """Let a run on file watch a folder, as if it had been launched so: its files go there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in knobs.FILES:
+        run.knob_file(name).replace(folder / f"{name}.yaml")
+    run.knobs.rmdir()
+    run.knobs.symlink_to(folder)
+    lines = run.launch.read_text().splitlines()
+    kept = [line for line in lines if line != "knobs: null"]
+    run.launch.write_text("\n".join([*kept, f"knobs: {folder}", ""]))
+
+
 def with_value(content: bytes, key: str, value: object) -> bytes:
     """Return a knob file's bytes with another value for one of its top-level keys."""
     lines = content.decode().splitlines()

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plan = Plan(
         writable=tuple((path, path) for path in (*owned, *state, scratch)),
         hidden=belongings.hidden(CHECKOUT, os.environ),
-        closed=(root, CHECKOUT),
+        closed=(root, *belongings.live_knobs(run), CHECKOUT),
         terminal=True,
     )
     kind, reasons = enclosure.best(plan, cwd=CHECKOUT)

@@ -7,10 +7,10 @@ written once stays: a proposal, a lesson. Everything else has another owner.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gate.contract import files, protected
+from gate.contract import files, knobs, protected, watch_mark
 from gate.contract.paths import RunPaths
 from skill.supervisor.custody import Custody
 
@@ -37,7 +37,7 @@ def take(run: RunPaths, *, checkout: Path) -> Custody:
         run: The run that the tick is about.
         checkout: The checkout whose code the run uses.
     """
-    custody = Custody()
+    custody = Custody(passed_over=frozenset(_watched(run)))
     for name in CODE:
         custody.keep_folder(checkout / name, closed=True)
     for name in PAGES:
@@ -47,7 +47,7 @@ def take(run: RunPaths, *, checkout: Path) -> Custody:
         other = RunPaths(path)
         custody.keep_folder(other.launch, closed=False)
         _keep_records(custody, other)
-        for name in ("user", "environment", "reward", "agent"):
+        for name in knobs.FILES:
             custody.keep_marks([other.knob_file(name)])
     return custody
 
@@ -83,9 +83,30 @@ def owned(run: RunPaths, experience: Path) -> tuple[Path, Path, Path]:
     return folders
 
 
+def live_knobs(run: RunPaths) -> tuple[Path, ...]:
+    """Return the folder of a run's live knobs, links followed; none while it is gone."""
+    folder = run.knobs.resolve()
+    return (folder,) if folder.is_dir() else ()
+
+
+def _watched(run: RunPaths) -> Iterator[Path]:
+    """Yield the files of folders that live runs watch, which may be any of the checkout's.
+
+    The gate and the trainers write there meanwhile. This run's own are held by `live_knobs`.
+    """
+    for path in (run.root, *_others(run)):
+        one = RunPaths(path)
+        if one.knobs.is_symlink() and (path == run.root or watch_mark.holder(one.knobs)):
+            folder = one.knobs.resolve()
+            yield folder / watch_mark.NAME
+            yield from (folder / f"{name}.yaml" for name in knobs.FILES)
+
+
 def _keep_run(custody: Custody, run: RunPaths) -> None:
     custody.keep_folder(run.launch, closed=False)
     custody.keep_folder(run.world, closed=False)
+    if run.knobs.is_symlink():
+        custody.keep_folder(run.knobs, closed=False)
     _keep_records(custody, run)
     names = sorted(os.listdir(run.episodes), reverse=True) if run.episodes.is_dir() else []
     for name in names[:NEWEST_EPISODES]:

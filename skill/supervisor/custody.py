@@ -67,6 +67,8 @@ class Custody:
         default_factory=dict[Path, tuple[Marks, bytes | None, Follows]]
     )
     marked: dict[Path, Marks] = field(default_factory=dict[Path, Marks])
+    passed_over: frozenset[Path] = frozenset()
+    """Files, links followed, that others may write at any time wherever they lie."""
 
     def keep_folder(self, folder: Path, *, closed: bool) -> None:
         """Remember every file below a folder.
@@ -76,6 +78,8 @@ class Custody:
             closed: True where nothing may be added either.
         """
         for path in _files(folder):
+            if self._passes_over(path):
+                continue
             if path.is_symlink():
                 self.links[path] = os.readlink(path)
             elif (marks := _marks(path)) is not None:
@@ -133,11 +137,15 @@ class Custody:
     def _added(self, keeping: Path | None) -> Iterator[Breach]:
         for folder in self.closed:
             for path in _files(folder):
-                if path not in self.whole and path not in self.links:
+                known = path in self.whole or path in self.links
+                if not known and not self._passes_over(path):
                     if keeping is not None:
                         with contextlib.suppress(OSError):
                             _set_aside(path, keeping)
                     yield Breach(os.fspath(path), "added", not os.path.lexists(path))
+
+    def _passes_over(self, path: Path) -> bool:
+        return bool(self.passed_over) and path.parent.resolve() / path.name in self.passed_over
 
     def _growing(self, keeping: Path | None) -> Iterator[Breach]:
         for path, (before, content, follows) in self.growing.items():

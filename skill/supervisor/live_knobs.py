@@ -88,7 +88,12 @@ class LiveKnobs:
         if content is not None:
             keeping.mkdir(parents=True, exist_ok=True)
             files.write_whole(keeping / f"knobs-{name}.yaml", content)
-        files.write_whole(path, good)
+        try:
+            # Where the run watches a folder elsewhere, the link stays and its folder comes back.
+            path.parent.resolve().mkdir(parents=True, exist_ok=True)
+            files.write_whole(path, good)
+        except OSError:
+            return Breach(os.fspath(path), what, False)
         return Breach(os.fspath(path), what, True)
 
     def _revert(self, number: int) -> bool:

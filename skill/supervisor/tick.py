@@ -296,7 +296,7 @@ def _plan(order: Order, scratch: Path, box: Path, hidden: tuple[Path, ...]) -> P
         writable=tuple(owned),
         hidden=hidden,
         network=agents.needs_network(order.agent),
-        closed=(run, run / "knobs", order.checkout, order.checkout / "gate"),
+        closed=(run, *belongings.live_knobs(order.run), order.checkout, order.checkout / "gate"),
     )
 
 

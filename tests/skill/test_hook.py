@@ -308,6 +308,24 @@ def test_a_run_is_named_by_the_person_who_starts_the_client(root: Path) -> None:
     assert status == 2 and "EAU_RUN=runs/NAME" in told
 
 
+def test_the_live_knobs_of_a_watched_folder_are_read_and_not_written(root: Path) -> None:
+    run, mine = root / "runs" / "far", root.parent / "mine"
+    for path in (run / "run.yaml", mine / "user.yaml", mine / "deeper" / "notes"):
+        _file(path)
+    (run / "knobs").symlink_to(mine)
+    live = "runs/far/knobs/user.yaml"
+    assert asked(root, call(root, "Read", file_path=live), EAU_RUN="runs/far") == (0, "")
+    assert bash(root, "ls runs/far/knobs", EAU_RUN="runs/far") == (0, "")
+    assert asked(root, call(root, "Write", file_path=live), EAU_RUN="runs/far")[0] == 2
+    deeper = call(root, "Read", file_path="runs/far/knobs/deeper/notes")
+    assert asked(root, deeper, EAU_RUN="runs/far")[0] == 2
+    assert asked(root, call(root, "Read", file_path=live))[0] == 2
+    (run / "knobs").unlink()
+    (run / "knobs").symlink_to((root / TASKS).parent)
+    tasks = call(root, "Read", file_path=f"runs/far/knobs/{Path(TASKS).name}")
+    assert asked(root, tasks, EAU_RUN="runs/far")[0] == 2
+
+
 def test_a_person_who_works_on_the_code_turns_it_off(root: Path) -> None:
     assert bash(root, "git log", EAU_FENCE="off") == (0, "")
     assert bash(root, "git log", EAU_FENCE="on")[0] == 2

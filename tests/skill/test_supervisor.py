@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gate.contract import ledger
+from gate.contract import knobs, ledger
 from gate.contract.ledger import EntryKind
 from gate.contract.paths import RunPaths
 from gate.guard.guard import Guard
@@ -118,6 +118,53 @@ def test_without_a_kernel_fence_a_breach_is_put_back_and_recorded(
     assert refusals(place.run) == [tick["breaches"]] and tick["not_protected"]
     assert ledger.verify(place.run.ledger).ok
     assert Guard.open(place.run, worlds=live_run.WORLDS).status.revision == 0
+
+
+def watched(place: Station) -> Path:
+    """Let the run of a station watch the starting set of its checkout; returns that folder."""
+    folder = place.root / "knobs"
+    live_run.move_knobs(place.run, folder)
+    return folder
+
+
+def test_the_kernel_keeps_an_agent_out_of_a_watched_folder(held: Station) -> None:
+    folder = watched(held)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    codes = ("(ROOT / 'knobs' / 'user.yaml').write_text('x')", "(RUN / 'knobs' / 'x').mkdir()")
+    tick = held.once(each(codes))
+    assert tick["said"].count("Read-only file system") == 2
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_fence_holds_while_the_watched_folder_is_gone(held: Station) -> None:
+    watched(held).rename(held.root / "away")
+    assert held.once("pass")["fence"] != "none"
+
+
+def test_what_the_gate_writes_in_a_watched_folder_is_no_breach(place: Station) -> None:
+    folder = watched(place)
+    command = "[sys.executable, '-m', 'gate', 'set', str(RUN), 'user.max_reveals', '3', "
+    tick = place.once(f"subprocess.run({command}'--reason', 'x'], check=True)", *UNHELD)
+    assert (tick["code"], tick["breaches"]) == (0, [])
+    assert "max_reveals: 3" in (folder / "user.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        WRITES["starting knobs"][1],
+        WRITES["live knob"][1],
+        "import shutil; shutil.rmtree(ROOT / 'knobs')",
+        "os.unlink(RUN / 'knobs'); os.symlink(ROOT / 'gate', RUN / 'knobs')",
+    ],
+)
+def test_without_a_kernel_fence_a_watched_folder_is_put_back(code: str, place: Station) -> None:
+    folder = watched(place)
+    before = [(folder / f"{name}.yaml").read_bytes() for name in knobs.FILES]
+    tick = place.once(code, *UNHELD)
+    assert tick["breaches"] and all(one.endswith("; put back") for one in tick["breaches"])
+    assert [(folder / f"{name}.yaml").read_bytes() for name in knobs.FILES] == before
+    assert place.run.knobs.readlink() == folder
 
 
 def test_evaluation_cannot_be_read_from_inside_the_fence(held: Station) -> None:

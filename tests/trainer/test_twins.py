@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gate.contract import experiments, files, launch_record, ledger
 from gate.contract.paths import RunPaths
-from tests import jobs, proposed, tiny_run
+from tests import jobs, live_run, proposed, tiny_run
 from tests.nursery import Nursery
 from tests.trainer.test_proposals_in_a_run import renew_digests
 
@@ -22,6 +22,7 @@ def test_twins_play_the_same_and_differ_in_the_proposal_alone(
     child = nursery.run("resume", parent.root, stop_after=3)
     assert child.returncode == 0, child.told()
     renew_digests(parent)
+    live_run.move_knobs(parent, tmp_path / "mine")
     # Nobody's success depends on how long a reply may be: the twins must stay the same run.
     proposed.submit(parent, changes={"user.max_reply_chars": 800})
     before = parent.steps.read_bytes()
@@ -35,6 +36,10 @@ def test_twins_play_the_same_and_differ_in_the_proposal_alone(
     assert values(old, "params_digest")[:3] == values(parent, "params_digest")
     chars = [run.knob_file("user").read_text().count("max_reply_chars: 800") for run in (old, new)]
     assert chars == [0, 1]
+    # A folder that the parent watches is the parent's alone.
+    assert [run.knobs.is_symlink() for run in (parent, old, new)] == [True, False, False]
+    assert [launch_record.read(run.root).knobs for run in (old, new)] == [None, None]
+    assert "max_reply_chars: 400" in (tmp_path / "mine" / "user.yaml").read_text()
     assert [launch_record.attempt(run.root) for run in (parent, old, new)] == [1, 1, 1]
     assert files.read_lines(old.ledger).records[1]["reason"] == "twin of proposal 1"
     (outcome,) = experiments.outcomes(ledger.entries(parent.ledger))
