@@ -74,7 +74,12 @@ class Env(Protocol):
         ...
 
     def hear(self, reply: Reply) -> StepResult:
-        """Take note of the user's answer to what `say` passed on."""
+        """Take note of the user's answer to what `say` passed on.
+
+        Raises:
+            ValueError: if it discloses a fact that the task does not have; see
+                `trainer.worlds.disclosure`.
+        """
         ...
 
     def verdict(self) -> Verdict:

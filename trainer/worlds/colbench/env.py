@@ -66,11 +66,7 @@ class ColbenchEnv:
                 return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
-        """Note the facts that a reply discloses for the first time.
-
-        Raises:
-            ValueError: if the reply names a fact that the task does not have.
-        """
+        """Note the facts that a reply discloses for the first time."""
         refuse_unknown(self._task, reply.revealed)
         new = set(reply.revealed) - self._state.learnt
         self._state = replace(self._state, learnt=self._state.learnt | new)

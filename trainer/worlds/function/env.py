@@ -49,11 +49,7 @@ class FunctionEnv:
         )
 
     def hear(self, reply: Reply) -> StepResult:
-        """Refuse a disclosure: nobody knows anything here but the world itself.
-
-        Raises:
-            ValueError: if the reply names a fact.
-        """
+        """Refuse a disclosure: nobody knows anything here but the world itself."""
         refuse_unknown(self._task, reply.revealed, known=())
         return StepResult()
 

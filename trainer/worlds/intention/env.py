@@ -48,11 +48,7 @@ class IntentionEnv:
                 return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
-        """Count and pay what a reply discloses for the first time.
-
-        Raises:
-            ValueError: if the reply names a detail that the task does not have.
-        """
+        """Count and pay what a reply discloses for the first time."""
         details = verifier.importance_by_id(self._task)
         refuse_unknown(self._task, reply.revealed, "details", known=details)
         before, self._state = self._state, self._state.hear(self._task, reply.revealed)

@@ -47,11 +47,7 @@ class PersuasionEnv:
                 return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
-        """Move the holder by what the reply grants for the first time.
-
-        Raises:
-            ValueError: if the reply names a point that the task does not have.
-        """
+        """Move the holder by what the reply grants for the first time."""
         refuse_unknown(self._task, reply.revealed, "points")
         before, self._state = self._state, self._state.hear(self._task, reply.revealed)
         num_new = len(self._state.conceded) - len(before.conceded)

@@ -54,11 +54,7 @@ class SearchEnv:
         )
 
     def hear(self, reply: Reply) -> StepResult:
-        """Refuse a disclosure: nobody knows anything here but the documents.
-
-        Raises:
-            ValueError: if the reply names a fact.
-        """
+        """Refuse a disclosure: nobody knows anything here but the documents."""
         refuse_unknown(self._task, reply.revealed, known=())
         return StepResult()
 

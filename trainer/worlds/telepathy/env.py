@@ -49,11 +49,7 @@ class TelepathyEnv:
                 return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
-        """Note what a reply tells; it earns nothing.
-
-        Raises:
-            ValueError: if the reply names an attribute that the task does not have.
-        """
+        """Note what a reply tells; it earns nothing."""
         refuse_unknown(self._task, reply.revealed, "attributes")
         before, self._state = self._state, self._state.hear(self._task, reply.revealed)
         num_new = len(self._state.heard) - len(before.heard)

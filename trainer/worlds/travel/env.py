@@ -77,11 +77,7 @@ class TravelEnv:
                 return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
-        """Note the wishes that a reply disclosed.
-
-        Raises:
-            ValueError: if the reply names a fact that the task does not have.
-        """
+        """Note the wishes that a reply disclosed."""
         refuse_unknown(self._task, reply.revealed)
         still_open = verifier.open_facts(self._task, self._state)
         new = (still_open.keys() & set(reply.revealed)) - self._state.revealed

@@ -54,11 +54,7 @@ class TurtleEnv:
                 return self._malformed(refusals.reason(action))
 
     def hear(self, reply: Reply) -> StepResult:
-        """Note what a reply tells; it earns nothing.
-
-        Raises:
-            ValueError: if the reply names a clue that the task does not have.
-        """
+        """Note what a reply tells; it earns nothing."""
         refuse_unknown(self._task, reply.revealed, "clues")
         before, self._state = self._state, self._state.hear(self._task, reply.revealed)
         num_new = len(self._state.heard) - len(before.heard)
