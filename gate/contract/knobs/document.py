@@ -38,22 +38,25 @@ edits it while a run is live is told on the run's terminal where the live files 
 _WATCHING = """\
 ## Watching a folder of your own
 
-`eau train RECIPE --knobs DIR` makes a run watch `DIR`, such as the repository's own `knobs/`, in place of
-a copy: what is saved there is in force one step later, and what the gate applies or takes back is
-written there. `runs/<id>/knobs` is then a link to it, so every command and page that names that place
-still holds, and `run.yaml` records where it leads. A link that the record does not name is never written
-through.
+`eau train RECIPE --knobs DIR` makes a run watch `DIR`, such as the repository's own `knobs/`, in
+place of a copy: what is saved there is in force one step later, and what the gate applies or takes
+back is written there. `runs/<id>/knobs` is then a link to it, so every command and page that names
+that place still holds, and `run.yaml` records where it leads. A link that the record does not name
+is never written through.
 
-- **The files count.** A recipe that begins with other values than the files hold is refused, each with its
-  line: write them into the files, or let the files count with `--set knobs={}`.
-- **One live run a folder.** The run keeps the mark `.watched-by` in it, locked for as long as it lives; a
-  second one is refused at launch and resume, and `gate` writes nothing there for a run that ended.
-- **A folder that goes away**, or cannot be read, leaves the values in force and is told at every step until
-  it is back; what the gate wanted to write waits. A resume goes on without it as well.
-- **Edited while the run was down** is edited by hand: looked at by the first step after the resume.
-- **Other runs.** Twins and the launches of `eau iterate` have files of their own, whatever their parent
-  watches. The folder may not lie in `runs/` or `experience/`, where a meta-agent writes; its fence keeps
-  `DIR` read-only, as it does the run. Codex started by hand may write in `/tmp`: keep it out of there.
+- **The files count.** A recipe that begins with other values than the files hold is refused, each
+  with its line: write them into the files, or let the files count with `--set knobs={}`.
+- **One live run a folder.** The run keeps the mark `.watched-by` in it, locked for as long as it
+  lives; a second one is refused at launch and resume, and `gate` writes nothing there for a run
+  that ended.
+- **A folder that goes away**, or cannot be read, leaves the values in force and is told at every
+  step until it is back; what the gate wanted to write waits. A resume goes on without it as well.
+- **Edited while the run was down** is edited by hand: looked at by the first step after the
+  resume.
+- **Other runs.** Twins and the launches of `eau iterate` have files of their own, whatever their
+  parent watches. The folder may not lie in `runs/` or `experience/`, where a meta-agent writes;
+  its fence keeps `DIR` read-only, as it does the run. Codex started by hand may write in `/tmp`:
+  keep it out of there.
 - **To stop watching**, put a folder with the four files in the place of the link.
 """
 
