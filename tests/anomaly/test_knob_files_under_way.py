@@ -168,7 +168,9 @@ def test_a_run_whose_knobs_directory_vanished_goes_on(run: RunPaths, guard: Guar
     run.knobs.rename(run.root / "elsewhere")
     status = look(guard, 2)
     assert status.knobs == knobs.defaults()
-    assert len(status.refused) == len(knobs.FILES)
+    (told,) = status.refused
+    assert f"None of the knob files in {run.knobs} can be read" in told.message
+    assert "Put the folder back" in told.next_step
     (run.root / "elsewhere").rename(run.knobs)
     assert look(guard, 3).refused == ()
 
