@@ -18,6 +18,9 @@ from trainer.rollout.collect import Rollout
 CONSTANT_STEPS = 10
 """Steps with one single reward value after which the run says so."""
 
+UNREADABLE = "knobs.unreadable"
+"""The rule of a finding about a knob file, or a whole folder of them, that cannot be read."""
+
 
 class Told(NamedTuple):
     """One event to append."""
@@ -65,8 +68,12 @@ def changes(status: KnobStatus, before: KnobStatus | None, was: int) -> Iterator
         changed = [change.to_json() for change in status.changed]
         yield Told("knob_adopted", {"revision": status.revision, "changes": changed})
     if status.refused and (before is None or before.refused != status.refused):
-        findings = [finding.to_json() for finding in status.refused]
-        yield Told("knob_refused", {"revision": status.revision, "findings": findings})
+        unread = [one for one in status.refused if one.rule == UNREADABLE]
+        read = [one for one in status.refused if one.rule != UNREADABLE]
+        for kind, refused in (("knob_vanished", unread), ("knob_refused", read)):
+            if refused:
+                findings = [finding.to_json() for finding in refused]
+                yield Told(kind, {"revision": status.revision, "findings": findings})
     for outcome in status.proposals:
         kind = "proposal_refused" if outcome.revision is None else "proposal_adopted"
         yield Told(kind, {"outcome": outcome.to_json()})
@@ -93,6 +100,7 @@ def episodes(record: StepRecord, rollout: Rollout) -> Iterator[Told]:
                 episode.stop.outcome.value,
                 {"episode": episode.id, "stop": episode.stop.value, "error": episode.error},
             )
+    yield from of_users(rollout)
     if rollout.judging.failed:
         failed = StopReason.JUDGE_UNAVAILABLE
         reasons = (one.error for one in rollout.episodes if one.stop is failed)
@@ -102,6 +110,13 @@ def episodes(record: StepRecord, rollout: Rollout) -> Iterator[Told]:
         yield Told("unscored", {"episode": name, "error": error})
     if not record.updated:
         yield Told("no_update", {"stop_reasons": dict(record.stop_reasons)})
+
+
+def of_users(rollout: Rollout) -> Iterator[Told]:
+    """Yield that users of a step had no answer, once for all its episodes."""
+    silent = [one for one in rollout.episodes if one.stop is StopReason.USER_ERROR]
+    if silent:
+        yield Told("user_failed", {"episodes": len(silent), "error": silent[0].error})
 
 
 def health(

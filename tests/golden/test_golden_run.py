@@ -112,6 +112,15 @@ def test_every_event_that_the_code_writes_is_declared() -> None:
     assert written <= records.EVENT_KINDS.keys()
 
 
+def test_every_event_that_is_declared_is_known_to_code_that_writes() -> None:
+    known: set[str] = set()
+    for source in tree.sources("trainer"):
+        if source.path.parent.name != "looking":
+            constants = (node for node in ast.walk(source.tree) if isinstance(node, ast.Constant))
+            known |= {str(node.value) for node in constants if isinstance(node.value, str)}
+    assert records.EVENT_KINDS.keys() - known == set()
+
+
 @pytest.mark.parametrize("kind", records.RECORDS.values(), ids=lambda kind: kind.__name__)
 def test_every_field_says_what_it_means(kind: type) -> None:
     for entry in fields(kind):

@@ -14,9 +14,10 @@ from trainer.looking.reading import Record, mapping
 from trainer.looking.wording import decisive, moved, value
 
 TROUBLE = frozenset(
-    "quarantined dropped unscored user_failed engine_lost disk_full knob_refused knob_vanished "
-    "proposal_refused breach resume_difference checkpoint_rejected update_failed no_update "
-    "constant_reward weights_resent fault_planted".split()
+    "quarantined dropped unscored user_failed judge_failed engine_lost engine_unreachable "
+    "disk_full knob_refused knob_vanished proposal_refused breach resume_difference "
+    "checkpoint_rejected update_failed no_update constant_reward weights_resent "
+    "fault_planted".split()
 )
 """Kinds of events that somebody should look at."""
 
@@ -117,6 +118,7 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "fault_planted": _planted,
     "knob_adopted": _adopted,
     "knob_refused": _first,
+    "knob_vanished": _first,
     "proposal_adopted": _proposal,
     "proposal_refused": _proposal,
     "test_opened": _opened,

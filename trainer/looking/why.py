@@ -20,17 +20,14 @@ from trainer.looking import trials, world_edits
 from trainer.looking.origin import Origin, origin
 from trainer.looking.reading import Reading, Record, mapping, number
 from trainer.looking.success import Share, shares
+from trainer.looking.tidings import TROUBLE
 from trainer.looking.trials import Trial
 from trainer.looking.world_edits import FileEdit
 
 RATES = ("actor_lr", "critic_lr")
 """The knobs of `agent.yaml` that an optimizer may follow by a schedule of its own."""
 
-INCIDENTS = (
-    "quarantined dropped unscored user_failed engine_lost engine_restart weights_resent disk_full "
-    "knob_refused proposal_refused knob_vanished breach resume_difference checkpoint_rejected "
-    "update_failed no_update constant_reward run_resumed"
-).split()
+INCIDENTS = (TROUBLE - {"fault_planted"}) | {"engine_restart", "run_resumed"}
 """Kinds of events that something went wrong with, as `docs/records.md` has them."""
 
 
