@@ -194,7 +194,8 @@ def _mean(results: Sequence[Result]) -> str:
 
 
 def _difference(alone: Sequence[Result], other: Sequence[Result]) -> str:
-    return _with_interval(_pairs(alone, other), lambda value: f"{value:+.2f}")
+    # Adding 0 keeps a rounded nothing from being written as a loss of -0.00.
+    return _with_interval(_pairs(alone, other), lambda value: f"{round(value, 2) + 0.0:+.2f}")
 
 
 def _with_interval(values: Sequence[float], form: Callable[[float], str]) -> str:

@@ -117,6 +117,11 @@ def test_the_naive_baseline_is_compared_with_nobody_by_seed_too() -> None:
     assert "| 0.20 (1 seed) | 0.80 (1 seed) | -0.10 (1 seed) | +0.50 (1 seed) |" in table
 
 
+def test_a_difference_that_rounds_to_nothing_is_no_loss() -> None:
+    table = grid_table.methods(pair(0, 0.903, 0.9), "travel", "planted")
+    assert "+0.00 (1 seed)" in table and "-0.00" not in table
+
+
 def test_one_seed_has_no_interval() -> None:
     table = grid_table.methods(pair(0, 0.3, 0.8), "travel", "planted")
     assert "| PPO | 0.30 (1 seed) | - | 0.80 (1 seed) | - | +0.50 (1 seed) | - | help |" in table
