@@ -24,7 +24,7 @@ from trainer.users.symbolic import SymbolicUser
 from trainer.worlds import catalog
 from trainer.worlds.catalog import World
 from trainer.worlds.declaration import WorldDeclaration, read_declaration
-from trainer.worlds.loading import load_world
+from trainer.worlds.loading import load_world, verifier_of
 from trainer.worlds.seam import Env
 
 STYLES = ("compact", "full")
@@ -179,7 +179,7 @@ def pays_each_fact_once(cast: Cast, task: Task) -> None:
 
 def agrees_with_its_records(cast: Cast, task: Task, episode: Episode) -> None:
     """The verifier finds the reported verdict again in the recorded turns alone."""
-    verifier = cast.module.verifier
+    verifier = verifier_of(cast.module)
     bare = tuple(replace(turn, events=()) for turn in episode.turns)
     verdict = verifier.rejudge(task, bare, cast.declaration.settings)
     assert verdict.success == episode.success

@@ -14,6 +14,7 @@ from tests.conformance.env_suite import STYLES, Cast
 from trainer.task import Task
 from trainer.worlds import catalog
 from trainer.worlds.gold import Gold, read_gold
+from trainer.worlds.loading import verifier_of
 
 PLAYERS = [(name, player) for name, world in catalog.WORLDS.items() for player in world.players]
 GOLD = [
@@ -126,7 +127,7 @@ def test_two_episodes_in_one_process_equal_two_in_two(cast: Cast, checkout: Path
 
 @pytest.mark.parametrize(("name", "gold"), GOLD, ids=[f"{name}-{gold.name}" for name, gold in GOLD])
 def test_the_verifier_agrees_with_a_gold_verdict(name: str, gold: Gold) -> None:
-    verdict = env_suite.cast(name).module.verifier.rejudge(gold.task, gold.turns)
+    verdict = verifier_of(env_suite.cast(name).module).rejudge(gold.task, gold.turns)
     assert verdict.success == pytest.approx(gold.success, abs=1e-9), gold.why
     for metric, value in gold.metrics.items():
         assert verdict.metrics[metric] == pytest.approx(value, abs=1e-9), gold.why

@@ -35,7 +35,7 @@ from trainer.worlds.catalog import SPLITS, World
 from trainer.worlds.declaration import NEVER_EDITABLE, read_declaration
 from trainer.worlds.gold import read_gold
 from trainer.worlds.host import WorldHost
-from trainer.worlds.loading import forget, load_world
+from trainer.worlds.loading import forget, load_world, verifier_of
 from trainer.worlds.local import LocalHost
 from trainer.worlds.seam import Opening, StepResult, Verdict
 
@@ -247,7 +247,7 @@ def test_its_players_differ(cast: Cast) -> None:
 
 def test_its_verifier_agrees_with_its_gold_verdicts(cast: Cast) -> None:
     for gold in read_gold(cast.world.folder):
-        verdict = cast.module.verifier.rejudge(gold.task, gold.turns)
+        verdict = verifier_of(cast.module).rejudge(gold.task, gold.turns)
         assert (verdict.success, verdict.metrics) == (gold.success, gold.metrics), gold.why
 
 

@@ -28,6 +28,7 @@ from trainer.users.rules import RuleSet
 from trainer.users.seam import UserEngine
 from trainer.worlds.calls import Host
 from trainer.worlds.catalog import World
+from trainer.worlds.loading import verifier_of
 from trainer.worlds.player import PlayerFactory
 from trainer.worlds.seam import Verdict
 
@@ -247,7 +248,7 @@ class Subject:
             settings: What the world was made with; None for the candidate's.
         """
         made_with = self.new.world_settings if settings is None else settings
-        return self.pinned.verifier.rejudge(task, tuple(turns), made_with)
+        return verifier_of(self.pinned).rejudge(task, tuple(turns), made_with)
 
     def episode_seed(self, task: Task) -> int:
         """Return the seed of a task's episodes, the same for every player and side."""

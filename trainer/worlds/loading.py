@@ -22,6 +22,8 @@ from typing import Any
 from trainer.worlds.declaration import DECLARATION_FILE, read_declaration
 
 ENTRY_FILE = "env.py"
+VERIFIER = "verifier"
+"""The module of a world that judges dialogues."""
 
 _serial = itertools.count()
 
@@ -56,6 +58,18 @@ def load_world(folder: Path) -> ModuleType:
         forget(package)
         raise WorldLoadError(f"{entry}: no function `make(task, *, settings, seed)`; define it")
     return module
+
+
+def verifier_of(world: ModuleType) -> ModuleType:
+    """Return the module made from `verifier.py` of a loaded world; `env.py` need not name it.
+
+    Args:
+        world: What `load_world` returned.
+
+    Raises:
+        ImportError: if the world has none; any other error that running it raises.
+    """
+    return importlib.import_module(f"{world.__package__}.{VERIFIER}")
 
 
 @cache

@@ -8,7 +8,6 @@ shares its process; `trainer.worlds.answers` does that on the other side.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from trainer import task as tasks
 from trainer.question import Passage, Question
 from trainer.worlds import wire
-from trainer.worlds.loading import declared_settings, last_line
+from trainer.worlds.loading import declared_settings, last_line, verifier_of
 
 _MAX_LINE_CHARS = 1_000
 
@@ -76,7 +75,7 @@ class ServedEpisode:
 
     def _rejudge(self, request: Mapping[str, Any]) -> Any:
         """Ask the verifier, which needs no `Env`, about a dialogue that was played elsewhere."""
-        verifier = importlib.import_module(f"{self._world.__package__}.verifier")
+        verifier = verifier_of(self._world)
         task = tasks.from_json(self._begun["task"])
         asked = task, wire.turns_from(request["turns"]), self._begun["settings"]
         # A verifier that asks no judge has no argument for what one said.

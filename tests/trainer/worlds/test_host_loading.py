@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.worlds.stage import HOSTILE, task
-from trainer.worlds.loading import WorldLoadError, load_world
+from trainer.worlds import catalog
+from trainer.worlds.loading import WorldLoadError, load_world, verifier_of
 
 
 def test_files_of_a_world_reach_each_other(tmp_path: Path) -> None:
@@ -57,3 +58,9 @@ def test_code_outside_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "world" / "env.py").symlink_to(tmp_path / "elsewhere.py")
     with pytest.raises(WorldLoadError, match=r"no env\.py inside it"):
         load_world(tmp_path / "world")
+
+
+def test_the_verifier_of_a_world_is_found_though_its_entry_does_not_name_it() -> None:
+    world = load_world(catalog.world("tau2_mock").folder)
+    assert not hasattr(world, "verifier")
+    assert callable(verifier_of(world).rejudge)

@@ -17,6 +17,7 @@ from trainer.message import Action, Choice, Reply, read_action
 from trainer.rollout.scripted import play
 from trainer.task import Task
 from trainer.worlds import catalog
+from trainer.worlds.loading import verifier_of
 from trainer.worlds.seam import StepResult
 from trainer.worlds.tau import oracle, reading
 from trainer.worlds.tau2 import shelf
@@ -121,7 +122,7 @@ def test_usergym_fault_19_leaving_pays_nothing_and_never_a_second_time(cast: Cas
     won = scripted(cast, task, *gold(task), LEAVE)
     assert won.total_reward == 1.0
     again = (*won.turns, Turn(Speaker.AGENT, "[finish]", 2), Turn(Speaker.TOOL, ENDED, 2))
-    assert cast.module.verifier.rejudge(task, again).reward == 1.0
+    assert verifier_of(cast.module).rejudge(task, again).reward == 1.0
 
 
 def test_usergym_no_observation_holds_the_users_instruction(cast: Cast) -> None:

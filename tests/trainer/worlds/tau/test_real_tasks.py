@@ -20,6 +20,7 @@ from tests.conformance import env_suite
 from trainer.episode import Turn
 from trainer.task import Task
 from trainer.worlds import catalog
+from trainer.worlds.loading import verifier_of
 from trainer.worlds.tau import verifier
 from trainer.worlds.tau.desks import DESKS
 from trainer.worlds.tau2.case import read_case
@@ -140,11 +141,11 @@ def test_the_tasks_that_end_well_by_themselves_are_known(
 
 def test_all_episodes_leave_the_shared_database_as_it_was_read(tasks: tuple[Task, ...]) -> None:
     cast = env_suite.cast("tau")
-    base = cast.module.verifier.bases_of(tasks[-1]).agent
+    base = verifier_of(cast.module).bases_of(tasks[-1]).agent
     before = json.dumps(base)
     for task in tasks[::2]:
         cast.play(task, "hasty", seed=3)
-    assert cast.module.verifier.bases_of(tasks[-1]).agent is base
+    assert verifier_of(cast.module).bases_of(tasks[-1]).agent is base
     assert json.dumps(base) == before
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.conformance import env_suite
 from trainer.task import Task
 from trainer.worlds import catalog
+from trainer.worlds.loading import verifier_of
 from trainer.worlds.tau2 import shelf
 from trainer.worlds.tau2.data_faults import DataFault
 
@@ -79,12 +80,12 @@ def test_loading_tells_which_tasks_are_at_fault(
 def test_all_episodes_leave_the_shared_database_as_it_was_read(name: str, test_data: Path) -> None:
     cast = env_suite.cast(name)
     tasks = real_tasks(name, test_data)
-    base = cast.module.verifier.bases_of(tasks[0]).agent
+    base = verifier_of(cast.module).bases_of(tasks[0]).agent
     before = json.dumps(base)
     for task in tasks:
         for player in ("oracle", "hasty"):
             cast.play(task, player, seed=3)
-    assert cast.module.verifier.bases_of(tasks[-1]).agent is base
+    assert verifier_of(cast.module).bases_of(tasks[-1]).agent is base
     assert json.dumps(base) == before
 
 
