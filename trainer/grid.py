@@ -86,7 +86,10 @@ def run(
                 log = runs / f"{cell.name}.log"
                 console.print(f"{cell.name} failed; its cell stays empty, see {log}")
                 continue
-            _store(_measured(cell, RunPaths(runs / cell.name)))
+            try:
+                _store(_measured(cell, RunPaths(runs / cell.name)))
+            except evaluation.EvaluationError as error:
+                console.print(f"{cell.name}: {error}; its cell stays empty")
     found = (stored(cell) for cell in cells(seeds))
     return [result for result in found if result is not None]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from statistics import fmean, stdev
@@ -138,7 +139,23 @@ def cost(results: Sequence[Result]) -> str:
         f"{sum(one.meta_agent_usd for one in mine):.2f} USD: it is a set of rules and asks no "
         f"model. Changes that it brought into force: {sum(one.interventions for one in mine)} in "
         f"{len(mine)} runs; changes that a verdict took back: "
-        f"{sum(one.taken_back for one in mine)}.\n"
+        f"{sum(one.taken_back for one in mine)}. {_inert(results)}\n"
+    )
+
+
+def _inert(results: Sequence[Result]) -> str:
+    """Return in how many runs with EAU training went as it did alone, in a sentence."""
+    alone = {one.cell: one.curve for one in results}
+    pairs = [
+        (one, alone.get(replace(one.cell, support="alone")))
+        for one in _pick(results, support="eau")
+    ]
+    known = [(one, curve) for one, curve in pairs if curve is not None]
+    same = [one for one, curve in known if one.curve == curve]
+    moved = sum(one.interventions > 0 for one in same)
+    return (
+        f"In {len(same)} of the {len(known)} that have a run alone beside them, success was the "
+        f"same as alone in every training step, though in {moved} of these it had changed a knob."
     )
 
 

@@ -143,6 +143,13 @@ def test_the_page_says_what_co_evolution_cost() -> None:
     )
 
 
+def test_the_page_says_in_how_many_runs_the_operator_changed_nothing() -> None:
+    same = [replace(one, curve=(0.4, 0.5)) for one in pair(1, 0.5, 0.5)]
+    told = grid_table.cost([*pair(0, 0.5, 0.8), *same])
+    assert "In 1 of the 2 that have a run alone beside them" in told
+    assert "though in 1 of these it had changed a knob" in told
+
+
 def test_each_world_has_tables_of_its_own_and_says_what_its_cells_began_with() -> None:
     second = [
         replace(one, cell=replace(one.cell, world="colbench"), start=0.3, action_tokens=60_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -90,3 +91,26 @@ def test_steps_since_make_a_fall_certain_that_a_noisy_run_hides_at_first(
 def test_a_noisy_fall_that_is_being_mended_is_none() -> None:
     assert worst_change(noisy_run(10)) is not None
     assert worst_change(noisy_run(10, later=[0.5, 0.6, 0.4])) is None
+
+
+def found_in(num_runs: int, fall: float, *, noise: float) -> float:
+    """Return the share of simulated runs in which a tick of 24 steps since calls it a fall."""
+    chance, found = random.Random(0), 0
+    for _ in range(num_runs):
+        before = [chance.gauss(0.5, noise) for _ in range(10)]
+        since = [chance.gauss(0.5 - fall, noise) for _ in range(24)]
+        for seen in range(4, 25, 4):
+            look = window(
+                steps=steps(
+                    10 + seen, revision=[0] * 10 + [1] * seen, success=[*before, *since[:seen]]
+                )
+            )
+            if worst_change(look) is not None:
+                found += 1
+                break
+    return found / num_runs
+
+
+def test_noisy_falls_are_mostly_found_and_noise_is_seldom_called_one() -> None:
+    assert found_in(1000, 0.35, noise=0.18) >= 0.9
+    assert found_in(1000, 0.0, noise=0.18) <= 0.02
