@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+from gate.contract import knobs
 from gate.contract.records import StepRecord
 from gate.guard import KnobStatus
 from trainer.episode import Outcome, StopReason
@@ -17,9 +18,6 @@ from trainer.rollout.collect import Rollout
 
 CONSTANT_STEPS = 10
 """Steps with one single reward value after which the run says so."""
-
-UNREADABLE = "knobs.unreadable"
-"""The rule of a finding about a knob file, or a whole folder of them, that cannot be read."""
 
 
 class Told(NamedTuple):
@@ -68,8 +66,8 @@ def changes(status: KnobStatus, before: KnobStatus | None, was: int) -> Iterator
         changed = [change.to_json() for change in status.changed]
         yield Told("knob_adopted", {"revision": status.revision, "changes": changed})
     if status.refused and (before is None or before.refused != status.refused):
-        unread = [one for one in status.refused if one.rule == UNREADABLE]
-        read = [one for one in status.refused if one.rule != UNREADABLE]
+        unread = [one for one in status.refused if one.rule == knobs.UNREADABLE]
+        read = [one for one in status.refused if one.rule != knobs.UNREADABLE]
         for kind, refused in (("knob_vanished", unread), ("knob_refused", read)):
             if refused:
                 findings = [finding.to_json() for finding in refused]

@@ -27,7 +27,7 @@ NOT_NOW = frozenset(
         "revision.foreign_folder",
         "revision.watched_elsewhere",
         "revision.unwritable",
-        "knobs.unreadable",
+        knobs.UNREADABLE,
     }
 )
 """Findings that say nothing against a change: its files cannot be written at this moment."""

@@ -33,7 +33,7 @@ LOST = Episode(
 def test_a_file_that_cannot_be_read_is_another_event_than_one_that_is_refused() -> None:
     found = list(telling.changes(replace(STATUS, refused=(GONE, WRONG)), None, 0))
     assert [(one.kind, [part["rule"] for part in one.detail["findings"]]) for one in found] == [
-        ("knob_vanished", [telling.UNREADABLE]),
+        ("knob_vanished", [knobs.UNREADABLE]),
         ("knob_refused", ["knobs.range"]),
     ]
 

@@ -8,6 +8,7 @@ from gate.contract.findings import Finding, Refused, Severity
 from gate.contract.knobs.check import check_value
 from gate.contract.knobs.editing import edit
 from gate.contract.knobs.reading import (
+    UNREADABLE,
     ParsedFile,
     Position,
     load,
@@ -45,6 +46,7 @@ __all__ = [
     "END",
     "FILES",
     "LARGEST",
+    "UNREADABLE",
     "WORLDS",
     "Absent",
     "Finding",

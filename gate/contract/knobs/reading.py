@@ -19,6 +19,10 @@ from gate.contract.knobs.text import NotReady, decode, flaw, read_tree, unfinish
 from gate.contract.knobs.values import Knobs
 from gate.contract.knobs.walk import Fault, dotted
 
+_UNREADABLE = "unreadable"
+UNREADABLE = f"knobs.{_UNREADABLE}"
+"""The rule of a finding about a knob file, or a whole folder of them, that cannot be read."""
+
 
 class Position(NamedTuple):
     """Where a value stands."""
@@ -128,7 +132,7 @@ def unreadable_file(path: Path, error: OSError) -> Finding:
         next_step = f"Allow reading it: chmod u+r {path}."
     elif isinstance(error, IsADirectoryError):
         next_step = "A directory stands in its place: move it away and put the file back."
-    return flaw("unreadable", f"{path.name} cannot be read: {reason}.", next_step, str(path))
+    return flaw(_UNREADABLE, f"{path.name} cannot be read: {reason}.", next_step, str(path))
 
 
 def unreadable_folder(folder: Path, error: OSError) -> Finding:
@@ -143,7 +147,7 @@ def unreadable_folder(folder: Path, error: OSError) -> Finding:
     next_step = "Put the folder back with its four files; the last good values stay in force."
     if isinstance(error, PermissionError):
         next_step = f"Allow reading it: chmod -R u+rX {folder}; the last good values stay in force."
-    return flaw("unreadable", message, next_step, "knobs")
+    return flaw(_UNREADABLE, message, next_step, "knobs")
 
 
 def _blanks(file: str, root: tree.Node) -> list[Fault]:
