@@ -1,24 +1,28 @@
 """Decisions: what the operator does about a run now, from its records alone and the same each time.
 
-It holds while anything is open, follows the first symptom, tries its moves in order, and does not
-repeat what was judged or what a lesson speaks against. Nothing here writes or asks anybody.
+It holds while anything is open, follows the first symptom, takes back what turned a knob of its
+moves the wrong way or else tries the moves in order, and does not repeat what was judged or what a
+lesson speaks against. Nothing here writes or asks anybody.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from gate.contract.ledger import Revision
 from skill import standing
 from skill.diagnosis import signals
-from skill.diagnosis.detectors.fell_with_revision import worst_change
+from skill.diagnosis.detectors.fell_with_revision import change_of, worst_change
 from skill.diagnosis.symptoms import Symptom
 from skill.diagnosis.windows import Window
 from skill.experience.lesson import Status
 from skill.experience.pool import Pool
-from skill.operator.playbook import PLAYBOOK, Move, Turn
+from skill.operator.playbook import PLAYBOOK, Move, Play, Turn
+from skill.operator.suspicion import turned_against
 from skill.standing import Standing, State
 
 LATELY = 5
@@ -70,6 +74,7 @@ def decide(
     found: Sequence[Standing],
     pool: Pool,
     *,
+    revisions: Sequence[Revision],
     resting: frozenset[str],
 ) -> Decision:
     """Return what to do about a run.
@@ -79,6 +84,7 @@ def decide(
         symptoms: What the detectors found, the one to follow first first.
         found: What became of earlier proposals.
         pool: The lessons of earlier runs.
+        revisions: Everything that came into force in this one, in its order.
         resting: Knobs that were written too lately.
     """
     for one in standing.open_ones(found):
@@ -93,20 +99,34 @@ def decide(
     if play is None or not play.moves:
         why = "the playbook does not know it" if play is None else play.leave
         return Decision(Act.LEAVE, f"{symptom.name}: {why}", symptom)
-    paid = _paid(window)
+    values = _values(window, play)
     options: list[Option] = []
     reasons: list[str] = []
-    for move in play.moves:
-        old = window.knob(move.knob)
-        new = move.value(old, paid)
-        against = _against(move, old, new, found, pool, resting, window)
+    for move, old, new in values:
+        resting_now = "written lately" if move.knob in resting else ""
+        against = resting_now or _against(move, old, new, found, pool, window)
         if against:
             reasons.append(f"{move.knob}: {against}")
         else:
             options.append(Option(move.knob, old, new, move))
+    because = f"{symptom.name}: {symptom.sentence}"
+    for move, old, new in values:
+        # That a knob was written lately is no reason to leave it where it does harm.
+        revision = turned_against(move, old, new, revisions, found)
+        if revision is not None and not _against(move, old, new, found, pool, window):
+            options.insert(0, _putting_back(window, revision))
+            because += f" {_turned(revision, move)}"
+            break
     if not options:
         return Decision(Act.LEAVE, f"{symptom.name}: {'; '.join(reasons)}", symptom)
-    return Decision(Act.PROPOSE, f"{symptom.name}: {symptom.sentence}", symptom, tuple(options))
+    return Decision(Act.PROPOSE, because, symptom, tuple(options))
+
+
+def _values(window: Window, play: Play) -> list[tuple[Move, Any, Any]]:
+    """Return every move of a play with the value in force and the one that it would make."""
+    paid = _paid(window)
+    olds = [(move, window.knob(move.knob)) for move in play.moves]
+    return [(move, old, move.value(old, paid)) for move, old in olds]
 
 
 def _take_back(window: Window, symptom: Symptom) -> Decision:
@@ -114,10 +134,27 @@ def _take_back(window: Window, symptom: Symptom) -> Decision:
     change = worst_change(window)
     if change is None:
         return Decision(Act.LEAVE, f"{symptom.name}: the revision is out of sight", symptom)
-    # Half of what was lost: a modest hope, and a test of it is over sooner than one of .05.
-    expected = max(round(change.fall / 2, 2), 0.05)
-    option = Option("", takes_back=change.revision, expected=expected)
+    option = Option("", takes_back=change.revision, expected=_hope(change.fall))
     return Decision(Act.PROPOSE, f"{symptom.name}: {symptom.sentence}", symptom, (option,))
+
+
+def _putting_back(window: Window, revision: Revision) -> Option:
+    change = change_of(window, revision.number)
+    hope = _hope(0.0 if change is None else change.fall)
+    return Option("", takes_back=revision.number, expected=hope)
+
+
+def _hope(fall: float) -> float:
+    """Return half of what was lost: modest, and a test of it is over sooner than one of .05."""
+    return max(round(fall / 2, 2), 0.05)
+
+
+def _turned(revision: Revision, move: Move) -> str:
+    change = next(one for one in revision.changes if one.path == move.knob)
+    return (
+        f"Revision {revision.number} ({revision.kind.value}) turned {move.knob} the wrong way at "
+        f"step {revision.step}, from {json.dumps(change.old)} to {json.dumps(change.new)}."
+    )
 
 
 def _against(
@@ -126,14 +163,11 @@ def _against(
     new: Any,
     found: Sequence[Standing],
     pool: Pool,
-    resting: frozenset[str],
     window: Window,
 ) -> str:
     """Return what speaks against a move; empty for nothing."""
     if new == old:
         return "no room, or not known"
-    if move.knob in resting:
-        return "written lately"
     for one in found:
         pair = one.changes.get(move.knob)
         if pair is None or one.state not in _SPENT:

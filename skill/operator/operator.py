@@ -85,7 +85,12 @@ def tick(run: RunPaths, *, experience: Path, dry_run: bool = False) -> dict[str,
             experience=str(experience),
         )
     decision = decide(
-        window, examine(window), found, known, resting=standing.resting(run, step=step)
+        window,
+        examine(window),
+        found,
+        known,
+        revisions=ledger.revisions(run.ledger),
+        resting=standing.resting(run, step=step),
     )
     tried = [] if dry_run else list(_try(run, decision))
     return {
@@ -116,7 +121,11 @@ def _try(run: RunPaths, decision: Decision) -> list[dict[str, Any]]:
                 "takes_back": option.takes_back,
                 "submitted": bool(answer.value.get("submitted")),
                 "proposal": answer.value.get("proposal"),
-                "refused_by": [one.get("rule") for one in answer.value.get("findings", [])],
+                "refused_by": [
+                    one.get("rule")
+                    for one in answer.value.get("findings", [])
+                    if one.get("severity") == "error"
+                ],
                 "said": answer.said,
             }
         )

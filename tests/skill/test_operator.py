@@ -106,7 +106,8 @@ def choose(
     window = looked_at(run)
     symptoms = operator.examine(window)
     rest = more.get("resting", frozenset())
-    return decide(window, symptoms, found, lessons or Pool(()), resting=rest)
+    revisions = ledger.revisions(run.ledger)
+    return decide(window, symptoms, found, lessons or Pool(()), revisions=revisions, resting=rest)
 
 
 def test_the_first_symptom_leads_to_its_first_move_with_room(run: RunPaths) -> None:

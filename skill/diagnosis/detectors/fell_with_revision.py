@@ -58,6 +58,11 @@ def worst_change(window: Window) -> Change | None:
     return max(found, key=lambda change: change.fall, default=None)
 
 
+def change_of(window: Window, revision: int) -> Change | None:
+    """Return a revision with the steps around its beginning; None where a window lacks it."""
+    return next((one for one in _changes(window) if one.revision == revision), None)
+
+
 def detect(window: Window) -> Symptom | None:
     """Compare success since each revision with the steps before it."""
     if window.steps and window.steps[-1].get("sides"):
