@@ -99,7 +99,9 @@ def check(
     elif Path(target).is_dir():
         found = checking.directory(Path(target))
     else:
-        raise typer.BadParameter(f"{target} is neither a run nor a directory of knob files")
+        raise typer.BadParameter(
+            telling.visible(f"{target} is neither a run nor a directory of knob files")
+        )
     _tell_inspection(found, _open_tests(run), as_json)
     raise typer.Exit(0 if found.passed else REFUSED)
 
@@ -266,7 +268,8 @@ def _run(name: str) -> RunPaths:
     if run is None:
         known = sorted(path.parent.name for path in RUNS.glob("*/ledger.jsonl"))[-5:]
         raise typer.BadParameter(
-            f"no run {name}; known: {', '.join(known) or 'none in runs/'}", param_hint="RUN"
+            telling.visible(f"no run {name}; known: {', '.join(known) or 'none in runs/'}"),
+            param_hint="RUN",
         )
     return run
 
@@ -278,7 +281,7 @@ def _worlds_of(run: RunPaths) -> list[str]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for brackets by the thousand
         return tree.resolve(text)
 
 

@@ -39,7 +39,7 @@ def say(word: str, rest: str = "", *, before: str = "") -> None:
 
     Values come from files that anybody may write: they are text, whatever markup they hold.
     """
-    text = Text.assemble(before, (word, STYLES.get(word, "")), _visible(rest))
+    text = Text.assemble(before, (word, STYLES.get(word, "")), visible(rest))
     Console().print(text, soft_wrap=True, highlight=False)
 
 
@@ -111,7 +111,8 @@ def _which(details: Mapping[str, Any]) -> str:
     return ""
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
+    """Return a text with its control characters written out, so that they act on no terminal."""
     return "".join(
         character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}"
         for character in text

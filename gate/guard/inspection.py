@@ -60,7 +60,8 @@ class Evidence:
 
 def evidence(run: RunPaths) -> Evidence:
     """Read the evidence that the rules may use from a run's last step records."""
-    records = files.tail(run.steps, (anchors.LONGEST_GAP + 1) * WINDOW).records
+    lines = files.tail(run.steps, (anchors.LONGEST_GAP + 1) * WINDOW).records
+    records = [line for line in lines if isinstance(line.get("step"), int)]
     known = anchors.mastery([record.get("anchor_success") for record in records])
     return Evidence(step=records[-1]["step"] if records else 0, success_history=known[-WINDOW:])
 

@@ -19,7 +19,7 @@ from gate.contract import files, knobs, ledger, protected
 from gate.contract.findings import Severity
 from gate.contract.ledger import Author, EntryKind, RevisionKind
 from gate.contract.paths import RunPaths
-from gate.guard import Guard, repository
+from gate.guard import Guard, inspection, repository
 from tests import live_run
 
 
@@ -138,6 +138,29 @@ def test_a_question_asked_wrongly_is_misuse(run: RunPaths, arguments: Sequence[s
 
 def test_an_unknown_run_is_told_which_there_are(run: RunPaths) -> None:
     assert "known: first, latest" in gate("log", "nowhere").stderr
+
+
+@pytest.mark.parametrize("command", ["check", "log"])
+def test_a_name_that_steers_a_terminal_is_shown_and_acts_on_nothing(
+    run: RunPaths, command: str
+) -> None:
+    told = gate(command, "\x1b]0;title\x07").stderr
+    assert "\\x1b]0;title\\x07" in told
+    assert "\x1b]" not in told
+
+
+def test_a_step_record_without_a_usable_step_is_passed_over(run: RunPaths) -> None:
+    run.steps.write_text('{"step": 7}\n{"step": "x"}\n{}\n')
+    assert gate("check", "first").exit_code == 0
+    assert inspection.evidence(run).step == 7
+
+
+def test_brackets_by_the_thousand_are_a_refused_value(run: RunPaths) -> None:
+    before = state(run)
+    told = gate("set", "first", "reward.shaping", "[" * 3000, "--reason", "x")
+    assert told.exit_code == 1
+    assert "reward.yaml: reward.shaping is" in told.stdout
+    assert state(run) == before
 
 
 def test_setting_a_knob_keeps_its_files_comments_and_says_why(run: RunPaths) -> None:
