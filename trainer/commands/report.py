@@ -31,5 +31,13 @@ def command(
         # A pipe or a device is written to, never replaced by a file.
         target.write_bytes(content)
         return
-    files.write_whole(target, content)
+    try:
+        files.write_whole(target, content)
+    except files.DiskFull:
+        raise
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{str(target)!r} cannot be written: {error.strerror}; name another file",
+            param_hint="--out",
+        ) from error
     print(target)

@@ -186,6 +186,16 @@ def test_the_command_writes_the_file_and_says_where(own: RunPaths, tmp_path: Pat
     assert sorted(own.root.rglob("*")) == before
 
 
+def test_a_place_that_cannot_be_written_is_misuse(own: RunPaths, tmp_path: Path) -> None:
+    target = tmp_path / "missing" / "page.html"
+    outcome = CliRunner().invoke(app, ["report", str(own.root), "--out", str(target)])
+    assert outcome.exit_code == 2
+    assert "cannot be written: No such file or directory" in " ".join(
+        outcome.output.replace("│", " ").split()
+    )
+    assert not target.parent.exists()
+
+
 def test_a_pipe_is_written_to_and_stays_one(own: RunPaths, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
