@@ -208,7 +208,7 @@ def _values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
             asking.misuse(f"{flag} {pair!r} is not PATH=VALUE, as user.max_reveals=3")
         try:
             found[path.strip()] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter for brackets by the thousand
             found[path.strip()] = tree.resolve(text)
     return found
 

@@ -114,6 +114,14 @@ def test_a_wish_that_is_not_whole_is_misuse(
     assert proposals.names(run) == []
 
 
+def test_brackets_by_the_thousand_are_refused_by_the_gate(
+    run: RunPaths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert propose.main([str(run.root), *WHY, "--set", f"reward.shaping={'[' * 3000}"]) == 1
+    assert "reward.shaping is" in capsys.readouterr().out
+    assert proposals.names(run) == []
+
+
 def test_words_that_look_like_yaml_stay_words(run: RunPaths) -> None:
     why = 'changes: {user.max_reveals: 9}\n# end of proposal\n"\\ : - *x &y'
     content = proposing.render(Wish(why=why, author="a: b", changes={"user.max_reveals": 3}))
