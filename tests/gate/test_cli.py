@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -107,6 +108,20 @@ def test_a_directory_of_knob_files_is_checked_by_itself(tmp_path: Path, run: Run
     found = gate("check")
     assert found.exit_code == 1
     assert "user.yaml" in found.stdout
+
+
+def test_a_pipe_in_the_place_of_a_knob_file_is_refused_and_a_link_is_followed(
+    run: RunPaths, tmp_path: Path
+) -> None:
+    agent = run.knob_file("agent")
+    agent.rename(tmp_path / "mine.yaml")
+    agent.symlink_to(tmp_path / "mine.yaml")
+    assert gate("check", str(run.knobs)).exit_code == 0
+    agent.unlink()
+    os.mkfifo(agent)
+    found = gate("check", str(run.knobs))
+    assert found.exit_code == 1
+    assert "agent.yaml cannot be read" in found.stdout
 
 
 def test_the_starting_set_of_the_repository_may_name_any_world(tmp_path: Path) -> None:

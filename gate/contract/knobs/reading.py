@@ -6,16 +6,18 @@ what it has. Whether a file was saved whole is decided in `gate.contract.knobs.t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gate.contract import files
 from gate.contract.findings import Finding, Refused
 from gate.contract.knobs import tree
 from gate.contract.knobs.check import check
 from gate.contract.knobs.spec import FILES
-from gate.contract.knobs.text import NotReady, decode, flaw, read_tree, unfinished
+from gate.contract.knobs.text import LARGEST, NotReady, decode, flaw, read_tree, unfinished
 from gate.contract.knobs.values import Knobs
 from gate.contract.knobs.walk import Fault, dotted
 
@@ -93,7 +95,9 @@ def load(directory: Path, *, worlds: Collection[str]) -> Knobs:
     for file in FILES:
         path = directory / f"{file}.yaml"
         try:
-            parsed[file] = parse(file, path.read_bytes(), worlds=worlds).values
+            # A link leads on to its file; a pipe in a file's place is waited for by nobody.
+            content = files.read_plain(Path(os.path.realpath(path)), most=LARGEST)
+            parsed[file] = parse(file, content, worlds=worlds).values
         except OSError as error:
             refusals.append(Refused([unreadable_file(path, error)]))
         except Refused as refused:
