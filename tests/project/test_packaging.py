@@ -23,6 +23,9 @@ DATA = {".yaml", ".json", ".jsonl", ".md"}
 UNPINNED_EXTRAS = {"sglang", "track"}
 """Optional parts that are no part of the tested set."""
 
+NEVER_IMPORTED = {"jinja2"}
+"""What another package loads by itself: transformers renders chat templates with it."""
+
 
 @pytest.fixture(scope="module")
 def wheel_names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
@@ -113,6 +116,19 @@ def test_every_package_that_is_imported_is_declared() -> None:
                 if not declared & {_normal(name) for name in brought_by.get(module, ())}:
                     undeclared.append(f"{source.path}: {module}")
     assert undeclared == [], "declare it in pyproject.toml; an optional one is imported where used"
+
+
+def test_every_package_that_is_installed_for_a_run_is_imported() -> None:
+    brought_by = importlib.metadata.packages_distributions()
+    imported = {
+        _normal(name)
+        for source in tree.sources(*tree.PACKAGES)
+        for node in ast.walk(source.tree)
+        for module in _imports(node)
+        for name in brought_by.get(module, ())
+    }
+    unused = _names(PYPROJECT["project"]["dependencies"]) - imported - NEVER_IMPORTED
+    assert unused == set(), "drop it from pyproject.toml, or move it to the extra that needs it"
 
 
 def test_pins_name_versions_alone_and_fit_every_build() -> None:
