@@ -40,6 +40,9 @@ app = typer.Typer(
     ),
 )
 
+STARTING = "knobs"
+"""The folder of the starting set, which is checked where nothing is named."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 WaitS = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the run's lock.")]
 Number = Annotated[int, typer.Argument(metavar="N", min=1, help="The proposal's number.")]
@@ -50,7 +53,7 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's directory o
 def check(
     target: Annotated[
         str, typer.Argument(metavar="[RUN|DIR]", help="A run, or a directory of knob files.")
-    ] = "knobs",
+    ] = STARTING,
     number: Annotated[
         int | None, typer.Option("--proposal", min=1, help="Check this proposal of the run.")
     ] = None,
@@ -83,6 +86,11 @@ def check(
     if self_test:
         _self_test(as_json)
     run = _find_run(target)
+    if run is None and target == STARTING and (number or patch or draft):
+        raise typer.BadParameter(
+            "a proposal or a patch belongs to a run: name it first, as in "
+            "'gate check latest --proposal 7'"
+        )
     if patch is not None:
         found = checking.patch(_run(target), patch)
     elif draft is not None:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from trainer import seeds
 from trainer.errors import Unusable
 from trainer.recipe import RunConfig
 
@@ -60,6 +61,11 @@ def from_values(values: Mapping[str, Any], *, where: str = "recipe") -> RunConfi
     config = _build(RunConfig, values, where)
     if config.total_steps < 0:
         raise RecipeError(f"{where}: total_steps is {config.total_steps}; it must be 0 or more")
+    if not 0 <= config.seed < 1 << seeds.SEED_BITS:
+        raise RecipeError(
+            f"{where}: seed is {_short(config.seed)}; it must be from 0 to "
+            f"2**{seeds.SEED_BITS} - 1, as in seed: 0"
+        )
     if not config.worlds or not any(world.weight > 0 for world in config.worlds.values()):
         raise RecipeError(f"{where}: worlds: name at least one world with a weight above 0")
     if both := sorted(set(config.worlds) & set(config.held_out)):

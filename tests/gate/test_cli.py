@@ -155,6 +155,13 @@ def test_an_unknown_run_is_told_which_there_are(run: RunPaths) -> None:
     assert "known: first, latest" in gate("log", "nowhere").stderr
 
 
+@pytest.mark.parametrize("what", ["--proposal", "--patch"])
+def test_a_proposal_or_a_patch_without_its_run_asks_for_the_run(run: RunPaths, what: str) -> None:
+    asked = gate("check", what, "1")
+    assert asked.exit_code == 2
+    assert "gate check latest --proposal 7" in " ".join(asked.stderr.split())
+
+
 @pytest.mark.parametrize("command", ["check", "log"])
 def test_a_name_that_steers_a_terminal_is_shown_and_acts_on_nothing(
     run: RunPaths, command: str

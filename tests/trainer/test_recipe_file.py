@@ -75,6 +75,8 @@ def test_the_obvious_number_is_meant(tmp_path: Path) -> None:
         ("total_steps: 1.5", "total_steps: expected int, found 1.5"),
         ("total_steps: [1]", "total_steps: expected int, found [1]"),
         ("total_steps: -1", "total_steps is -1; it must be 0 or more"),
+        ("seed: -1", "seed is -1; it must be from 0 to 2**63 - 1"),
+        (f"seed: {2**63}", f"seed is {2**63}; it must be from 0 to 2**63 - 1"),
         ("learner: {temperature: .nan}", "temperature: nan is not a finite number"),
         ("learner: {temperature: .inf}", "temperature: inf is not a finite number"),
         ("policy: {kind: huge}", "policy: kind: 'huge' is not one of small, smollm2, path"),
