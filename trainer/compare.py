@@ -21,13 +21,10 @@ from rich.text import Text
 from trainer.evaluation import Interval
 from trainer.measured import Measured, mean
 from trainer.show import visible
-from trainer.student import quantile
+from trainer.student import detectable, quantile
 
-DETECTABLE = 2.80
-"""Standard errors of an effect that is found four times in five at the 5% level; the normal limit.
-With three seeds a side it takes a third more."""
 LEGEND = (
-    "diff: to row 1; least: the smallest difference that could be seen, 2.80 standard errors; "
+    "diff: to row 1; least: the smallest difference that four tests in five would find; "
     "tokens and minutes: of a whole run"
 )
 SHOWN_SETTINGS = 6
@@ -52,8 +49,9 @@ class Row:
     difference: float | None
     """Success less that of the first row."""
     smallest: float | None
-    """The smallest difference to the first row that could be seen, 2.80 standard errors of it;
-    in the first row, the smallest to another row just as noisy. None where noise is unknown."""
+    """The smallest difference to the first row that four tests in five would find at the 5% level
+    (Welch's t); in the first row, the smallest to another row just as noisy. None where noise is
+    unknown."""
     noise: str
     """Why the noise is unknown; empty where it is not."""
     reward: float | None
@@ -140,7 +138,6 @@ def _row(group: Sequence[Measured], base: Sequence[Measured]) -> Row:
     noise = _unknown_noise(own)
     if not noise and (of_first := _unknown_noise(first)):
         noise = f"first row: {of_first}"
-    errors = [error for error in (standard_error(own), standard_error(first)) if error is not None]
     names = {key for one in (group[0], base[0]) for key in one.settings}
     mine, theirs = group[0].settings, base[0].settings
     ends = [one.steps for one in group if one.steps]
@@ -154,7 +151,7 @@ def _row(group: Sequence[Measured], base: Sequence[Measured]) -> Row:
         success=mean(own),
         interval=interval(own),
         difference=fmean(own) - fmean(first) if own and first and group is not base else None,
-        smallest=DETECTABLE * math.hypot(*errors) if len(errors) == 2 else None,
+        smallest=_smallest(own, first),
         noise=noise,
         reward=mean(one.reward for one in group),
         agent_turns=mean(one.agent_turns for one in group),
@@ -162,6 +159,17 @@ def _row(group: Sequence[Measured], base: Sequence[Measured]) -> Row:
         minutes=fmean(one.minutes for one in group),
         remarks=tuple(_remarks(group)),
     )
+
+
+def _smallest(own: Sequence[float], first: Sequence[float]) -> float | None:
+    """Return the smallest difference between two rows that could be seen; None without noise."""
+    mine, theirs = standard_error(own), standard_error(first)
+    if mine is None or theirs is None:
+        return None
+    # Welch and Satterthwaite: the noisier row counts for more of the freedom, rounded down.
+    squared = mine**2 + theirs**2
+    freedom = squared**2 / (mine**4 / (len(own) - 1) + theirs**4 / (len(first) - 1))
+    return detectable(max(1, math.floor(freedom + 1e-9))) * math.sqrt(squared)
 
 
 def _by_seed(group: Sequence[Measured]) -> list[float]:

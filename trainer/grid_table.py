@@ -15,11 +15,10 @@ from statistics import fmean, stdev
 
 from gate.contract import files
 from trainer import documents
-from trainer.compare import DETECTABLE
 from trainer.figure import curves_svg
 from trainer.grid import TRIALS, Result
 from trainer.grid_cells import CONDITIONS, FAULT_AT, METHODS, SUPPORTS, USERS, WORLDS, cells
-from trainer.student import quantile
+from trainer.student import detectable, quantile
 
 BLOCK = "grid"
 SEEDS = max(world.num_seeds for world in WORLDS.values())
@@ -221,15 +220,17 @@ def _with_interval(values: Sequence[float], form: Callable[[float], str]) -> str
     mean = fmean(values)
     if len(values) < 2:
         return f"{form(mean)} (1 seed)"
+    if min(values) == max(values):
+        return f"{form(mean)} (all alike)"
     half = quantile(0.975, freedom=len(values) - 1) * stdev(values) / math.sqrt(len(values))
     return f"{form(mean)} ({form(mean - half)} to {form(mean + half)})"
 
 
 def _smallest(alone: Sequence[Result], eau: Sequence[Result]) -> str:
     pairs = _pairs(alone, eau)
-    if len(pairs) < 2:
+    if len(pairs) < 2 or min(pairs) == max(pairs):
         return "-"
-    return f"{DETECTABLE * stdev(pairs) / math.sqrt(len(pairs)):.2f}"
+    return f"{detectable(len(pairs) - 1) * stdev(pairs) / math.sqrt(len(pairs)):.2f}"
 
 
 def _pairs(alone: Sequence[Result], eau: Sequence[Result]) -> list[float]:

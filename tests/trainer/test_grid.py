@@ -108,7 +108,12 @@ def test_every_cell_of_a_world_has_the_same_budget_of_tokens(tmp_path: Path) -> 
 def test_a_difference_is_taken_seed_by_seed() -> None:
     table = grid_table.methods([*pair(0, 0.3, 0.8), *pair(1, 0.5, 0.9)], "travel", "planted")
     assert "| PPO | 0.40 (0.00 to 1.00) | - | 0.85 (0.21 to 1.00) | - | +0.45 (" in table
-    assert "(-0.19 to +1.09) | 0.14 | help, help |" in table
+    assert "(-0.19 to +1.09) | 0.82 | help, help |" in table
+
+
+def test_pairs_that_are_all_alike_are_no_sign_of_silence() -> None:
+    table = grid_table.methods([*pair(0, 0.3, 0.3), *pair(1, 0.5, 0.5)], "travel", "planted")
+    assert "| +0.00 (all alike) | - | help, help |" in table
 
 
 def test_the_naive_baseline_is_compared_with_nobody_by_seed_too() -> None:

@@ -6,8 +6,9 @@ import math
 
 import pytest
 from scipy.special import stdtrit
+from scipy.stats import nct
 
-from trainer.student import quantile
+from trainer.student import POWER, detectable, quantile
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,19 @@ def test_half_of_it_lies_below_zero(freedom: int) -> None:
 def test_what_has_no_quantile_is_refused(share: float, freedom: int) -> None:
     with pytest.raises(ValueError, match="give a share"):
         quantile(share, freedom=freedom)
+
+
+@pytest.mark.parametrize(("freedom", "known"), [(2, 5.65), (4, 3.76), (1000, 2.80)])
+def test_what_could_be_seen_is_what_power_tables_print(freedom: int, known: float) -> None:
+    assert detectable(freedom) == pytest.approx(known, abs=0.01)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 7, 20, 99, 400])
+def test_four_tests_in_five_find_what_could_be_seen(freedom: int) -> None:
+    critical = quantile(0.975, freedom=freedom)
+    assert float(nct.sf(critical, freedom, detectable(freedom))) == pytest.approx(POWER, abs=1e-6)
+
+
+def test_nothing_can_be_seen_without_freedom() -> None:
+    with pytest.raises(ValueError, match="1 or more"):
+        detectable(0)
