@@ -16,7 +16,10 @@ from trainer.trajectory import Reaction, Trajectory
 from trainer.users.seam import UserReply
 from trainer.worlds.seam import StepResult
 
-SECRETS = ("challenge_solution", "challenge-solution", "PLANTED", "hidden_rule", "confirm")
+SECRETS = (
+    "challenge_solution", "challenge-solution", "challenge solution", "PLANTED", "hidden_rule",
+    "confirm",
+)  # fmt: skip
 """Two labels, a thought and a rule's id, as they are planted below."""
 
 TELLING = replace(
@@ -67,6 +70,7 @@ def test_a_planted_label_is_in_no_byte_that_agent_or_world_can_read() -> None:
     stage, found = play({"one": TELLING, "two": HAPPY}, placeholder="Nothing.")
     (trajectory,), (episode,) = found.trajectories, found.episodes
     readable = [words(request.ids) for request in stage.sampler.asked]
+    readable += [request.dialogue for request in stage.sampler.asked]
     readable.append(words(trajectory.ids))
     readable += [words(ids) for ids in trajectory.masked_feedback]
     readable += [turn.text for turn in episode.turns]
@@ -85,11 +89,16 @@ def test_a_planted_label_is_in_no_byte_that_agent_or_world_can_read() -> None:
 
 
 def test_another_label_changes_credit_and_not_one_token() -> None:
-    (one,) = play({"one": TELLING, "two": HAPPY})[1].trajectories
     praised = replace(TELLING, private={"strategy": "confirm"})
-    (other,) = play({"one": praised, "two": HAPPY})[1].trajectories
+    stage, found = play({"one": TELLING, "two": HAPPY}, placeholder="Nothing.")
+    other_stage, other_found = play({"one": praised, "two": HAPPY}, placeholder="Nothing.")
+    (one,), (other,) = found.trajectories, other_found.trajectories
     assert one.reactions != other.reactions
+    assert one.masked_feedback
     assert without_credit(one) == without_credit(other)
+    assert stage.sampler.asked == other_stage.sampler.asked
+    assert stage.host.heard == other_stage.host.heard
+    assert stage.host.moves == other_stage.host.moves
 
 
 def without_credit(trajectory: Trajectory) -> dict[str, object]:
