@@ -81,6 +81,9 @@ _SLOWER = Move("agent.actor_lr", Turn.TIMES, 0.5, "learner.kl", "down", 0.05)
 _NEARER = Move("agent.kl_coeff", Turn.ADD, 0.005, "learner.kl", "down", 0.05)
 _WIDER = Move("agent.entropy_coeff", Turn.ADD, 0.002, "learner.entropy", "up", 0.05)
 _WORLD = "a world's code is at fault: that takes judgement, so a person or a coding agent edits it"
+_USER_MODEL = (
+    "the model that plays the user keeps to no form: a person looks at its endpoint and prompt"
+)
 _PERSON = "infrastructure: a person is told, and no knob is turned"
 
 PLAYBOOK: Mapping[str, Play] = {
@@ -105,6 +108,7 @@ PLAYBOOK: Mapping[str, Play] = {
         )
     ),
     "user_drift": Play((Move("user.user_strategy_mix", Turn.ADD, 0.25),)),
+    "invalid_reactions": Play(leave=_USER_MODEL),
     "step_cap": Play((*_EASIER_TALK, Move("environment.max_steps", Turn.ADD, 4))),
     "reward_hacking": Play((_WEAKER_RULE,)),
     "length_hacking": Play((_WEAKER_RULE,)),

@@ -22,6 +22,7 @@ LEARNER = {
     "return_std": 0.3,
     "sampler_logprob_gap_mean": 1e-6,
     "tis_clipped_fraction": 0.0,
+    "credit_reactions_invalid": 0.0,
     "actor_grad_norm": 0.2,
 }
 

@@ -232,6 +232,11 @@ ILL: Mapping[str, tuple[Window, str, Party]] = {
         "dead_critic",
         Party.CONFIGURATION,
     ),
+    "reactions without a usable label": (
+        window(steps=steps(40, credit_reactions_invalid=[0.0] * 30 + [0.04, 0.08] * 5)),
+        "invalid_reactions",
+        Party.USER,
+    ),
     "saturated tasks": (
         window(steps=steps(40, success=[0.9] * 30 + [0.97] * 10)),
         "saturated_tasks",
@@ -312,6 +317,7 @@ WELL: Mapping[str, Window] = {
         steps=steps(40, explained_variance=[-0.1] * 15 + [0.3] * 25)
     ),
     "a few episodes at the limit": window(episodes=(*mixed(60), *map(_dawdling, range(10)))),
+    "a few labels missing": window(steps=steps(40, credit_reactions_invalid=[0.0, 0.04] * 20)),
     "a few dialogues stalled": window(episodes=(*mixed(60), *map(_stalled, range(8)))),
     "one empty tool answer": window(episodes=(*mixed(60), _silent(1))),
     "one false verdict": window(episodes=(*mixed(60), episode(1, id="000001-1b", success=0.0))),
