@@ -14,8 +14,8 @@ LEVEL = 0.05
 """Share of tests, two-sided, that find a difference where there is none."""
 POWER = 0.8
 """Share of tests that find a difference which is called one that could be seen."""
-HALVES = 512
-"""Strips of the integral over the standard error; an even number."""
+STRIPS = 512
+"""Strips of the integral over the estimated standard error; an even number."""
 HALVINGS = 48
 """Halvings of a bracket of a few hundred, which leave less than 1e-11 of it."""
 
@@ -81,24 +81,24 @@ def detectable(freedom: int) -> float:
 
 
 def _power(difference: float, critical: float, freedom: int) -> float:
-    """Return P(T > critical) of a noncentral t, by Simpson over chi, its standard error's guess.
+    """Return P(T > critical) of a noncentral t: Simpson's rule over the estimated standard error.
 
     The other tail, a difference found with the wrong sign, is left out: it is below 1e-4 wherever
     four tests in five find anything.
     """
     normal = NormalDist()
     root = math.sqrt(freedom)
-    # Chi has a standard deviation below 0.71 and stays within nine of a whole unit of its root.
+    # That estimate is chi distributed, with a standard deviation below 0.71: nine is far enough.
     low, high = max(0.0, root - 9), root + 9
-    width = (high - low) / HALVES
+    width = (high - low) / STRIPS
     constant = (freedom / 2 - 1) * math.log(2) + math.lgamma(freedom / 2)
     total = 0.0
-    for at in range(HALVES + 1):
+    for at in range(STRIPS + 1):
         chi = low + at * width
         if chi == 0.0 and freedom > 1:
             continue
         log_density = (freedom - 1) * math.log(chi) if freedom > 1 else 0.0
         density = math.exp(log_density - chi**2 / 2 - constant)
-        weight = 1 if at in (0, HALVES) else 4 if at % 2 else 2
+        weight = 1 if at in (0, STRIPS) else 4 if at % 2 else 2
         total += weight * density * normal.cdf(difference - critical * chi / root)
     return total * width / 3
